@@ -1,0 +1,352 @@
+"""Text form to schedule: the lark grammar and the builder of values.
+
+The rule of an op is named like its keyword and yields the op's own fields in their order, so one
+generic builder makes every op.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar, cast
+
+import lark
+from lark import Lark, Token, Transformer
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
+from lark.tree import Meta
+
+from schedgen.ir.effects import (
+    BufferRef,
+    Executor,
+    NamedRef,
+    OutRef,
+    PlainBarrier,
+    RingBarrier,
+    SlotRef,
+)
+from schedgen.ir.expr import Binary, Compare, Int, Name, Stages
+from schedgen.ir.ops import OPS, Op, Place, SetCursor, StoreWait
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import (
+    WARPGROUP_WARPS,
+    Accumulator,
+    Barrier,
+    Buffer,
+    If,
+    Loop,
+    NamedBarrier,
+    Problem,
+    Ring,
+    Role,
+    Schedule,
+    Slot,
+    Tensor,
+    Tile,
+)
+
+_Item = TypeVar("_Item")
+_OWN_FIELDS = {"offset", "by", "place"}
+_FRIENDLY = {
+    "NAME": "a name", "INT": "a number", "SIGNED": "a number", "SIDE": "`full` or `empty`",
+    "SHAPE": "a shape such as 64x256", "COMPARE": "a comparison", "EXECUTOR": "`elected` or `all`",
+    "RASTER_DIM": "`m` or `n`", "READ_SUFFIX": "`read`", "$END": "the end of the text",
+}  # fmt: skip
+
+
+@cache
+def _grammar() -> Lark:
+    text = resources.files("schedgen.ir").joinpath("schedule.lark").read_text(encoding="utf-8")
+    return Lark(
+        text, parser="lalr", lexer="contextual", propagate_positions=True, maybe_placeholders=True
+    )
+
+
+def parse(text: str, *, file: str) -> Schedule:
+    """The schedule that ``text`` describes; ``file`` names it in places.
+
+    Raises `IllFormed` (SG101 for syntax) with line, column and what was expected.
+    """
+    try:
+        tree: Any = cast(Any, _grammar()).parse(text)
+    except UnexpectedInput as error:
+        raise _syntax_error(error, text, file) from None
+    try:
+        return cast(Schedule, _Builder(file, _output_name(tree)).transform(tree))
+    except RecursionError:
+        message = "blocks or brackets are nested too deeply"
+        raise IllFormed(code="SG101", message=message, place=Place(file, 1, 1)) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, IllFormed):
+            raise error.orig_exc from None
+        raise
+
+
+def _output_name(tree: Any) -> str | None:
+    tensors = [t for p in tree.find_data("problem") for t in p.children]
+    return str(tensors[0].children[0]) if tensors else None
+
+
+def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
+    grammar = _grammar()
+    if isinstance(error, UnexpectedToken):
+        found = "the end of the text" if error.token.type == "$END" else f"`{error.token}`"
+        wanted = set(error.accepts or error.expected)
+    elif isinstance(error, UnexpectedCharacters):
+        found = f"`{text[error.pos_in_stream]}`" if error.pos_in_stream < len(text) else "the end"
+        wanted = set(error.allowed or ())
+    else:
+        found, wanted = "this", set[str]()
+    names = sorted({_friendly(grammar, name) for name in wanted - {"WS", "COMMENT"}})
+    line, column = error.line, error.column
+    if line < 1:  # at the end of the text lark gives no position
+        lines = text.splitlines() or [""]
+        line, column = len(lines), len(lines[-1]) + 1
+    expected = _listing(names)
+    return IllFormed(
+        code="SG101",
+        message=f"unexpected {found}; expected {expected}",
+        place=Place(file, line, column),
+    )
+
+
+def _friendly(grammar: Lark, terminal: str) -> str:
+    if terminal in _FRIENDLY:
+        return _FRIENDLY[terminal]
+    pattern = grammar.get_terminal(terminal).pattern
+    return f"`{pattern.value}`"
+
+
+def _listing(names: list[str]) -> str:
+    if not names:
+        return "something else"
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+_with_meta: Callable[[Any], Any] = cast(Any, lark).v_args(meta=True)
+
+
+class _Builder(Transformer[Token, Any]):
+    """Bottom-up: every method gets the values of its children."""
+
+    def __init__(self, file: str, output: str | None) -> None:
+        super().__init__()
+        self.file = file
+        self.output = output
+
+    def _place(self, meta: Meta) -> Place | None:
+        return None if meta.empty else Place(self.file, meta.line, meta.column)
+
+    def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
+        """An op: the fields are the children in their order."""
+        cls = _op_classes()[str(data)]
+        own = [f.name for f in dataclasses.fields(cls) if f.name not in _OWN_FIELDS]
+        return cls(**dict(zip(own, children, strict=True)), place=self._place(meta))
+
+    # --- tokens
+    def NAME(self, token: Token) -> str:
+        return str(token)
+
+    SIDE = RASTER_DIM = COMPARE = NAME
+
+    def SIGNED(self, token: Token) -> int:
+        digits = str(token)
+        if len(digits) > 18:
+            raise IllFormed(
+                code="SG110",
+                message=f"the number {digits[:12]}... is too large",
+                place=Place(self.file, token.line or 1, token.column or 1),
+            )
+        return int(digits)
+
+    INT = SIGNED
+
+    def EXECUTOR(self, token: Token) -> Executor:
+        return Executor(str(token))
+
+    def SHAPE(self, token: Token) -> tuple[int, int]:
+        rows, cols = str(token).split("x")
+        return int(rows[:18]), int(cols[:18])
+
+    def READ_SUFFIX(self, _: Token) -> bool:
+        return True
+
+    # --- expressions
+    def int(self, c: list[Any]) -> Int:
+        return Int(c[0])
+
+    def negative(self, c: list[Any]) -> Int:
+        return Int(-c[0])
+
+    def name(self, c: list[Any]) -> Name:
+        return Name(c[0])
+
+    def stages(self, c: list[Any]) -> Stages:
+        return Stages(c[0])
+
+    def plus(self, c: list[Any]) -> Binary:
+        return Binary("+", c[0], c[1])
+
+    def minus(self, c: list[Any]) -> Binary:
+        return Binary("-", c[0], c[1])
+
+    def times(self, c: list[Any]) -> Binary:
+        return Binary("*", c[0], c[1])
+
+    def over(self, c: list[Any]) -> Binary:
+        return Binary("/", c[0], c[1])
+
+    def modulo(self, c: list[Any]) -> Binary:
+        return Binary("%", c[0], c[1])
+
+    def min(self, c: list[Any]) -> Binary:
+        return Binary("min", c[0], c[1])
+
+    def max(self, c: list[Any]) -> Binary:
+        return Binary("max", c[0], c[1])
+
+    # --- references
+    def ring_barrier(self, c: list[Any]) -> RingBarrier:
+        return RingBarrier(c[0], c[1])
+
+    def plain_barrier(self, c: list[Any]) -> PlainBarrier:
+        return PlainBarrier(c[0])
+
+    def slot_ref(self, c: list[Any]) -> SlotRef:
+        return SlotRef(c[0], c[1], c[2])
+
+    def place_ref(self, c: list[Any]) -> BufferRef | OutRef:
+        return OutRef(c[0]) if c[0] == self.output else BufferRef(c[0])
+
+    def named_ref(self, c: list[Any]) -> NamedRef:
+        return NamedRef(c[0], c[1])
+
+    def parity(self, c: list[Any]) -> Any:
+        return c[0]
+
+    # --- statements
+    @_with_meta
+    def op(self, meta: Meta, c: list[Any]) -> Op:
+        op, shift, by = c
+        return dataclasses.replace(op, offset=shift or 0, by=by, place=self._place(meta))
+
+    def _shift(self, word: str, c: list[Any], meta: Meta) -> int:
+        if c[0] < 0:
+            message = f"`{word} {c[0]}` is negative; a lag or ahead is 0 or more"
+            raise IllFormed(code="SG110", message=message, place=self._place(meta))
+        return c[0]
+
+    @_with_meta
+    def lag(self, meta: Meta, c: list[Any]) -> int:
+        return -self._shift("lag", c, meta)
+
+    @_with_meta
+    def ahead(self, meta: Meta, c: list[Any]) -> int:
+        return self._shift("ahead", c, meta)
+
+    def by(self, c: list[Any]) -> Executor:
+        return c[0]
+
+    def reset(self, c: list[Any]) -> SetCursor:
+        return SetCursor(ring=c[0], to=Int(0))
+
+    def store_wait(self, c: list[Any]) -> StoreWait:
+        return StoreWait(depth=c[0], reads_only=bool(c[1]))
+
+    def block(self, c: list[Any]) -> tuple[Any, ...]:
+        return tuple(c)
+
+    @_with_meta
+    def loop(self, meta: Meta, c: list[Any]) -> Loop:
+        return Loop(var=c[0], first=c[1], end=c[2], body=c[3], place=self._place(meta))
+
+    @_with_meta
+    def guarded(self, meta: Meta, c: list[Any]) -> If:
+        return If(guard=Compare(c[1], c[0], c[2]), body=c[3], place=self._place(meta))
+
+    # --- declarations
+    def tensor(self, c: list[Any]) -> Tensor:
+        return Tensor(c[0], (c[1], c[2]), c[3])
+
+    @_with_meta
+    def problem(self, meta: Meta, c: list[Any]) -> Problem:
+        return Problem(out=c[0], left=c[1], right=c[2], place=self._place(meta))
+
+    @_with_meta
+    def tile(self, meta: Meta, c: list[Any]) -> Tile:
+        return Tile(m=c[0], n=c[1], k=c[2], raster=(c[3], c[4]), place=self._place(meta))
+
+    def slabs(self, c: list[Any]) -> int:
+        return c[0]
+
+    @_with_meta
+    def slot(self, meta: Meta, c: list[Any]) -> Slot:
+        (rows, cols), place = c[3], self._place(meta)
+        return Slot(
+            name=c[0], slabs=c[1], dtype=c[2], rows=rows, cols=cols, tensor=c[4], first_row=c[5],
+            place=place,
+        )  # fmt: skip
+
+    @_with_meta
+    def ring(self, meta: Meta, c: list[Any]) -> Ring:
+        place = self._place(meta)
+        return Ring(name=c[0], stages=c[1], empty=c[2], full=c[3], slots=tuple(c[4:]), place=place)
+
+    @_with_meta
+    def barrier(self, meta: Meta, c: list[Any]) -> Barrier:
+        return Barrier(name=c[0], count=c[1], place=self._place(meta))
+
+    @_with_meta
+    def named(self, meta: Meta, c: list[Any]) -> NamedBarrier:
+        return NamedBarrier(name=c[0], size=c[1], threads=c[2], place=self._place(meta))
+
+    @_with_meta
+    def acc(self, meta: Meta, c: list[Any]) -> Accumulator:
+        rows, cols = c[2]
+        return Accumulator(
+            name=c[0], dtype=c[1], rows=rows, cols=cols, tensor=c[3], first_row=c[4],
+            first_col=c[5] if c[5] is not None else Int(0), place=self._place(meta),
+        )  # fmt: skip
+
+    @_with_meta
+    def buffer(self, meta: Meta, c: list[Any]) -> Buffer:
+        rows, cols = c[2]
+        place = self._place(meta)
+        return Buffer(name=c[0], dtype=c[1], rows=rows, cols=cols, place=place)
+
+    def one_warp(self, _: list[Any]) -> int:
+        return 1
+
+    def one_warpgroup(self, _: list[Any]) -> int:
+        return WARPGROUP_WARPS
+
+    def many_warps(self, c: list[Any]) -> int:
+        return c[0]
+
+    @_with_meta
+    def role(self, meta: Meta, c: list[Any]) -> Role:
+        return Role(name=c[0], replicas=c[1], warps=c[2], body=c[3], place=self._place(meta))
+
+    def start(self, c: list[Any]) -> Schedule:
+        name, items = c[0], c[1:]
+
+        def of(kind: type[_Item]) -> tuple[_Item, ...]:
+            return tuple(i for i in items if isinstance(i, kind))
+
+        problems, tiles = of(Problem), of(Tile)
+        for word, found in (("problem", problems), ("tile", tiles)):
+            if len(found) != 1:
+                message = f"a schedule has one `{word}` line, this one has {len(found)}"
+                place = found[1].place if found else Place(self.file, 1, 1)
+                raise IllFormed(code="SG102", message=message, place=place)
+        return Schedule(
+            name=name, problem=problems[0], tile=tiles[0], rings=of(Ring), barriers=of(Barrier),
+            named=of(NamedBarrier), accumulators=of(Accumulator), buffers=of(Buffer),
+            roles=of(Role), source=self.file,
+        )  # fmt: skip
+
+
+@cache
+def _op_classes() -> dict[str, type[Op]]:
+    return {cls.keyword.replace("-", "_").replace(" ", "_"): cls for cls in OPS}

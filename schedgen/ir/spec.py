@@ -1,0 +1,312 @@
+"""When a schedule is well formed: a table of rows, one code and one sentence each.
+
+A row looks at the whole schedule and yields what it objects to.  These are the faults that make a
+schedule meaningless; what a meaningful schedule does wrong is judged elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from schedgen.ir.effects import (
+    AccRef,
+    BufferRef,
+    Location,
+    OutRef,
+    PlainBarrier,
+    RingBarrier,
+    SlotRef,
+)
+from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms, evaluate
+from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
+
+Objection = tuple[str, Place | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rule: its code, the sentence it enforces, and the check."""
+
+    code: str
+    rule: str
+    check: Callable[[Schedule], Iterator[Objection]]
+
+
+def verify(schedule: Schedule) -> None:
+    """Raise `IllFormed` for the first rule of `SPEC` that the schedule breaks."""
+    for row in SPEC:
+        for message, place in row.check(schedule):
+            raise IllFormed(code=row.code, message=message, place=place)
+
+
+def _all_ops(s: Schedule) -> Iterator[tuple[Role, Op]]:
+    for role in s.roles:
+        for stmt in statements(role.body):
+            if isinstance(stmt, Op):
+                yield role, stmt
+
+
+def _names_are_unique(s: Schedule) -> Iterator[Objection]:
+    storage = [*s.rings, *s.barriers, *s.named, *s.accumulators, *s.buffers]
+    groups = [("name", storage), ("role", list(s.roles))]
+    groups += [(f"slot of ring {r.name}", list(r.slots)) for r in s.rings]
+    for kind, things in groups:
+        seen: set[str] = set()
+        for thing in things:
+            if thing.name in seen:
+                yield f"the {kind} `{thing.name}` is declared twice", thing.place
+            seen.add(thing.name)
+    tensors = [s.problem.out.name, s.problem.left.name, s.problem.right.name]
+    if len(set(tensors)) != len(tensors):
+        yield "the three tensors of the problem need three names", s.problem.place
+
+
+def _numbers_are_in_range(s: Schedule) -> Iterator[Objection]:
+    sizes = [("tile m", s.tile.m), ("tile n", s.tile.n), ("tile k", s.tile.k)]
+    for what, value in [*sizes, ("raster group", s.tile.raster[1])]:
+        if value < 1:
+            yield f"{what} is {value}; it must be 1 or more", s.tile.place
+    for ring in s.rings:
+        for what, value in (("empty count", ring.empty), ("full count", ring.full)):
+            if value < 1:
+                yield (
+                    f"the {what} of ring `{ring.name}` is {value}; it must be 1 or more",
+                    (ring.place),
+                )
+        for slot in ring.slots:
+            if min(slot.rows, slot.cols, slot.slab_count) < 1:
+                yield f"slot `{slot.name}` has an empty shape", slot.place
+    for barrier in s.barriers:
+        if barrier.count < 1:
+            yield f"the count of barrier `{barrier.name}` must be 1 or more", barrier.place
+    for named in s.named:
+        if named.threads < 1 or (named.size is not None and named.size < 1):
+            yield f"named barrier `{named.name}` needs positive numbers", named.place
+    for box in [*s.accumulators, *s.buffers]:
+        if min(box.rows, box.cols) < 1:
+            yield f"`{box.name}` has an empty shape", box.place
+    for role in s.roles:
+        if role.replica_count < 1 or role.warps < 1:
+            yield f"role `{role.name}` needs at least one replica and one warp", role.place
+    for _, op in _all_ops(s):
+        for field in ("depth", "bytes"):
+            if getattr(op, field, 0) < 0:
+                yield f"`{op.text}`: the number is negative", op.place
+
+
+def _rings_have_stages(s: Schedule) -> Iterator[Objection]:
+    for ring in s.rings:
+        if ring.stages < 1:
+            message = f"ring `{ring.name}` has {ring.stages} stages; it needs at least 1"
+            yield message, ring.place
+
+
+def _element_types_are_known(s: Schedule) -> Iterator[Objection]:
+    known = ", ".join(ELEMENT_BYTES)
+    p = s.problem
+    typed = [(t.dtype, p.place) for t in (p.out, p.left, p.right)]
+    typed += [(slot.dtype, slot.place) for ring in s.rings for slot in ring.slots]
+    typed += [(box.dtype, box.place) for box in [*s.accumulators, *s.buffers]]
+    for dtype, place in typed:
+        if dtype not in ELEMENT_BYTES:
+            yield f"unknown element type `{dtype}`; known are {known}", place
+
+
+def _tensors_fit_the_problem(s: Schedule) -> Iterator[Objection]:
+    p = s.problem
+    dims = (p.out.dims, p.left.dims, p.right.dims)
+    if dims != (("m", "n"), ("m", "k"), ("n", "k")):
+        yield "the problem must read out[m, n] = left[m, k] * right[n, k]", p.place
+    operands = {p.left.name: p.left, p.right.name: p.right}
+    for ring in s.rings:
+        for slot in ring.slots:
+            if slot.tensor not in operands:
+                yield f"slot `{slot.name}` holds `{slot.tensor}`, which is no operand", slot.place
+            elif slot.dtype != operands[slot.tensor].dtype:
+                wanted = operands[slot.tensor].dtype
+                message = f"slot `{slot.name}` is {slot.dtype}, but `{slot.tensor}` is {wanted}"
+                yield message, slot.place
+    for acc in s.accumulators:
+        if acc.tensor != p.out.name:
+            yield f"accumulator `{acc.name}` is no part of the output `{p.out.name}`", acc.place
+
+
+def _names_are_known(s: Schedule) -> Iterator[Objection]:
+    rings = {r.name: {slot.name for slot in r.slots} for r in s.rings}
+    plain = {b.name for b in s.barriers}
+    named = {b.name for b in s.named}
+    for _, op in _all_ops(s):
+        effects = op.effects()
+        uses = [e.barrier for e in (effects.wait, effects.signal) if e is not None]
+        for ref in uses:
+            if isinstance(ref, RingBarrier) and ref.ring not in rings:
+                yield f"there is no ring `{ref.ring}`", op.place
+            if isinstance(ref, PlainBarrier) and ref.name not in plain:
+                yield f"there is no barrier `{ref.name}`", op.place
+        if effects.cursor is not None and effects.cursor.ring not in rings:
+            yield f"there is no ring `{effects.cursor.ring}`", op.place
+        if effects.sync is not None and effects.sync.name not in named:
+            yield f"there is no named barrier `{effects.sync.name}`", op.place
+        for access in effects.accesses:
+            problem = _unknown_location(s, rings, access.location)
+            if problem is not None:
+                yield problem, op.place
+    for where, expr, place in _expressions(s):
+        for atom in atoms(expr):
+            if isinstance(atom, Stages) and atom.ring not in rings:
+                yield f"{where} names the ring `{atom.ring}`, which does not exist", place
+
+
+def _unknown_location(s: Schedule, rings: dict[str, set[str]], at: Location) -> str | None:
+    match at:
+        case SlotRef(ring, slot, _):
+            if ring not in rings:
+                return f"there is no ring `{ring}`"
+            return None if slot in rings[ring] else f"ring `{ring}` has no slot `{slot}`"
+        case BufferRef(name):
+            known = name in {b.name for b in s.buffers}
+            return None if known else f"there is no buffer `{name}` (and it is not the output)"
+        case AccRef(name):
+            known = name in {a.name for a in s.accumulators}
+            return None if known else f"there is no accumulator `{name}`"
+        case OutRef(name):
+            return None if name == s.problem.out.name else f"`{name}` is not the output"
+
+
+def _sides_fit(s: Schedule) -> Iterator[Objection]:
+    for _, op in _all_ops(s):
+        side = {"release": "empty", "expect": "full"}.get(op.keyword)
+        ref = getattr(op, "barrier", None)
+        if side and isinstance(ref, RingBarrier) and ref.side != side:
+            yield f"`{op.keyword}` names {ref}; it works on `{ref.ring}.{side}`", op.place
+
+
+def _slabs_are_indexed(s: Schedule) -> Iterator[Objection]:
+    for role, op in _all_ops(s):
+        for access in op.effects().accesses:
+            if isinstance(access.location, SlotRef):
+                yield from _slab(s, role, op, access.location)
+        sync = op.effects().sync
+        if sync is not None:
+            size = next(n.size for n in s.named if n.name == sync.name)
+            yield from _index(f"`{sync.name}`", size, sync.index, role, op)
+
+
+def _slab(s: Schedule, role: Role, op: Op, ref: SlotRef) -> Iterator[Objection]:
+    slabs = s.ring(ref.ring).slot(ref.slot).slabs
+    yield from _index(f"`{ref.ring}.{ref.slot}`", slabs, ref.slab, role, op)
+
+
+def _index(
+    what: str, size: int | None, index: Expr | None, role: Role, op: Op
+) -> Iterator[Objection]:
+    if size is None and index is not None:
+        yield f"{what} is a single one and takes no index", op.place
+    elif size is not None and index is None:
+        yield f"{what} has {size} parts: say which, as in {what[:-1]}[0]`", op.place
+    elif size is not None and index is not None:
+        if any(isinstance(a, Name) and a.name != "self" for a in atoms(index)):
+            return  # said by the row on scopes
+        for replica in range(role.replica_count):
+            value = evaluate(index, {"self": replica}, {})
+            if not 0 <= value < size:
+                who = role.label(replica)
+                yield f"{what}[{index}] is part {value} in {who}; there are {size}", op.place
+
+
+def _expressions(s: Schedule) -> Iterator[tuple[str, Expr, Place | None]]:
+    for where, expr, place, _ in _scoped(s):
+        yield where, expr, place
+
+
+Scoped = tuple[str, Expr, Place | None, frozenset[str]]
+
+
+def _scoped(s: Schedule) -> Iterator[Scoped]:
+    """Every expression with the names that it may use."""
+    for ring in s.rings:
+        for slot in ring.slots:
+            yield f"slot `{slot.name}`", slot.first_row, slot.place, frozenset({"i"})
+    for acc in s.accumulators:
+        for expr in (acc.first_row, acc.first_col):
+            yield f"accumulator `{acc.name}`", expr, acc.place, frozenset({"self"})
+    for role in s.roles:
+        yield from _scoped_body(role.body, frozenset({"K"}))
+
+
+def _scoped_body(body: tuple[Stmt, ...], scope: frozenset[str]) -> Iterator[Scoped]:
+    for stmt in body:
+        if isinstance(stmt, Loop):
+            for expr in (stmt.first, stmt.end):
+                yield "a loop bound", expr, stmt.place, frozenset({"K"})
+            yield from _scoped_body(stmt.body, scope | ({stmt.var} - {"_"}))
+        elif isinstance(stmt, If):
+            for expr in (stmt.guard.left, stmt.guard.right):
+                yield "a guard", expr, stmt.place, scope
+            yield from _scoped_body(stmt.body, scope)
+        else:
+            for expr, extra in _op_expressions(stmt):
+                yield f"`{stmt.text}`", expr, stmt.place, scope | extra
+
+
+def _op_expressions(op: Op) -> Iterator[tuple[Expr, frozenset[str]]]:
+    if isinstance(op, Load | Mma):
+        yield op.tile, frozenset()
+    if isinstance(op, Acquire | Await) and op.parity is not None:
+        yield op.parity, frozenset({"self"})
+    if isinstance(op, SetCursor):
+        yield op.to, frozenset({"self"})
+    effects = op.effects()
+    for access in effects.accesses:
+        if isinstance(access.location, SlotRef) and access.location.slab is not None:
+            yield access.location.slab, frozenset({"self"})
+    if effects.sync is not None and effects.sync.index is not None:
+        yield effects.sync.index, frozenset({"self"})
+
+
+def _names_are_in_scope(s: Schedule) -> Iterator[Objection]:
+    for where, expr, place, scope in _scoped(s):
+        for atom in atoms(expr):
+            if isinstance(atom, Name) and atom.name not in scope:
+                may = ", ".join(f"`{n}`" for n in sorted(scope)) or "numbers only"
+                yield f"{where} uses `{atom.name}`, which has no value here (may use: {may})", place
+
+
+def _loop_variables_are_new(s: Schedule) -> Iterator[Objection]:
+    for role in s.roles:
+        for stmt in statements(role.body):
+            if isinstance(stmt, Loop) and stmt.var in ("K", "self", "i"):
+                yield f"a loop variable cannot be called `{stmt.var}`", stmt.place
+
+
+def _divisors_are_positive(s: Schedule) -> Iterator[Objection]:
+    def divisors(expr: Expr) -> Iterator[Expr]:
+        if isinstance(expr, Binary):
+            if expr.op in ("/", "%"):
+                yield expr.right
+            yield from divisors(expr.left)
+            yield from divisors(expr.right)
+
+    for where, expr, place in _expressions(s):
+        for divisor in divisors(expr):
+            positive = isinstance(divisor, Int) and divisor.value > 0
+            if not positive and not isinstance(divisor, Stages):
+                yield f"{where} divides by `{divisor}`; only a positive number or R.stages", place
+
+
+SPEC: tuple[Row, ...] = (
+    Row("SG104", "a name is declared once", _names_are_unique),
+    Row("SG105", "a ring has at least one stage", _rings_have_stages),
+    Row("SG110", "counts, shapes and depths are in range", _numbers_are_in_range),
+    Row("SG108", "element types are known", _element_types_are_known),
+    Row("SG109", "slots and accumulators belong to the problem", _tensors_fit_the_problem),
+    Row("SG103", "every name that is used is declared", _names_are_known),
+    Row("SG111", "release works on empty, expect on full barriers", _sides_fit),
+    Row("SG107", "a name in an expression has a value there", _names_are_in_scope),
+    Row("SG112", "divisors are positive numbers", _divisors_are_positive),
+    Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),
+    Row("SG106", "slabs are indexed, and inside their slot", _slabs_are_indexed),
+)  # fmt: skip
