@@ -90,12 +90,13 @@ def _output_name(tree: Any) -> str | None:
 
 def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
     grammar = _grammar()
-    if isinstance(error, UnexpectedToken):
+    kind = cast(object, type(error))
+    if kind is UnexpectedToken:
         found = "the end of the text" if error.token.type == "$END" else f"`{error.token}`"
-        wanted = set(error.accepts or error.expected)
-    elif isinstance(error, UnexpectedCharacters):
+        wanted = set[str](error.accepts or error.expected)
+    elif kind is UnexpectedCharacters:
         found = f"`{text[error.pos_in_stream]}`" if error.pos_in_stream < len(text) else "the end"
-        wanted = set(error.allowed or ())
+        wanted = set[str](error.allowed or ())
     else:
         found, wanted = "this", set[str]()
     names = sorted({_friendly(grammar, name) for name in wanted - {"WS", "COMMENT"}})

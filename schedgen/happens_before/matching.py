@@ -1,0 +1,447 @@
+"""Matching by counting, and the event graph of one K.
+
+Definitions
+-----------
+A role replica of more than one warp is three *actors* (the elected thread's warp and two others;
+two warps are two actors), each running the replica's program in order at its own pace.  Events:
+
+- ``issue`` of an op by an actor; a blocking op has ``start`` and ``return`` instead;
+- ``land`` of a TMA load, ``retire`` of a wgmma group, ``drain`` and ``written`` of a group of TMA
+  stores (its sources are read; its writes are done); ``exit``, after the last event of every actor.
+
+Edges: program order of an actor; issue -> land; every actor's issues of a group's mma and commit ->
+retire (*assumption*: a wgmma retires only after all four warps issued it); retire -> retire of the
+next group of the replica (PTX 9.7.15.7.3: groups complete in order); commit -> drain -> written;
+retire / drain / written -> return of the group wait that covers it; every *contributor* of the
+phase that a barrier wait is matched to -> its return.
+
+A barrier's phase j collects contributors: arrivals, expects and landings.  It completes when its
+pending arrivals and its pending bytes are both 0 (PTX 9.7.13.15), in the same instant as its last
+contributor; that completion, written b.j, is a join and no event: *b.j before x* means that every
+contributor of phase j is before x.  b.(-1) is before everything.
+
+*The counting run* executes the schedule once, in an arbitrary but fixed order, with every landing
+and retirement at once, and with barriers that compare parities as the hardware does.  The
+*matching* is what it saw: the phase in which each contribution counted, and for each wait the
+phase by which it returned (the current phase minus 1), or, where it is still blocked, the current
+phase.  P1-P6 (module `counting`) are obligations on this matching.
+
+Theorem
+-------
+*If P1-P6 hold for the matching of the counting run, every execution has that matching; what the
+graph orders is ordered in every execution, and two events that it leaves unordered happen in both
+orders.*
+
+Proof.  By induction over an execution e, that is a sequence of events each enabled when it runs.
+Claim: after every prefix of e, each contribution so far counted in its matched phase, and each wait
+that returned did so by its matched phase.
+
+Contribution x, matched to phase j of b.  By P3 every contributor of phase j-1 is before x in the
+graph, hence (claim, and every graph edge is forced by the machine once the matching is) already in
+the prefix, so phases 0..j-1 have all their contributors.  By P1 and P2 these are as many arrivals
+as the count and as many bytes as expected, so those phases are complete; and phase j is not, since
+x itself is missing: its arrivals are short of the count, or its bytes are not yet delivered.  (P2's
+second half, an expect precedes some arrival of its phase, rules out that the phase closes while an
+expect is still to come: the arrival that it precedes is missing too.)  So x counts in phase j.
+
+Return of a wait w with target j.  w returns when the parity of the current phase c differs from
+that of j.  By P4 b.(j-1) is before the start of w, so c >= j when w starts; by P5 the return is
+before b.(j+1) completes in every execution that has the matching so far, so c <= j+1 while w waits.
+Parities of j and j+1 differ, so w returns exactly when c = j+1: by phase j.  For a wait still
+blocked in the counting run the same argument gives c = j for ever: no contributor is left that
+could complete the phase.
+
+P6 adds what PTX demands of the program (a completed phase is observed before the next arrival).
+For the second half: a linear extension of the graph that runs x before y exists whenever y is not
+before x; it is an execution, since every event is enabled once its predecessors ran, by the same
+claim.  If the counting run stops with a role blocked, every execution stops there.  QED
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import networkx as nx
+
+from schedgen.happens_before.groups import GroupTable, executes
+from schedgen.happens_before.unroll import BarrierKey, Instance, OverBudget, unroll
+from schedgen.ir.effects import Engine, RingBarrier, SlotRef
+from schedgen.ir.schedule import WARP_THREADS, Role, Schedule
+
+EVENT_BUDGET = 20_000
+"""Events of one K beyond which the checker says `budget`: its bitsets grow quadratically."""
+
+
+class EventKind(StrEnum):
+    ISSUE = "issue"
+    START = "start"
+    RETURN = "return"
+    LAND = "land"
+    RETIRE = "retire"
+    DRAIN = "drain"
+    WRITTEN = "written"
+    EXIT = "exit"
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A node of the graph; nodes are numbered in the order of the counting run."""
+
+    node: int
+    kind: EventKind
+    instance: Instance | None
+    actor: int | None
+
+
+@dataclass(eq=False)
+class Phase:
+    """The contributors that counted in one phase: (node, amount)."""
+
+    arrivals: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    expects: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    landings: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def contributors(self) -> Iterator[int]:
+        for group in (self.arrivals, self.expects, self.landings):
+            for node, _ in group:
+                yield node
+
+
+@dataclass(eq=False)
+class BarrierLog:
+    """A barrier as the counting run sees it: the machine's counters, and what each phase got."""
+
+    key: BarrierKey
+    count: int
+    pending: int = 0
+    tx: int = 0
+    phases: list[Phase] = field(default_factory=lambda: [Phase()])
+    extreme_tx: int = 0
+
+    def __post_init__(self) -> None:
+        self.pending = self.count
+
+    @property
+    def current(self) -> int:
+        return len(self.phases) - 1
+
+    def arrive(self, node: int, amount: int) -> None:
+        self.phases[-1].arrivals.append((node, amount))
+        self.pending -= amount
+        self._flip()
+
+    def expect(self, node: int, amount: int) -> None:
+        self.phases[-1].expects.append((node, amount))
+        self.tx += amount
+        self.extreme_tx = max(self.extreme_tx, abs(self.tx))
+
+    def land(self, node: int, amount: int) -> None:
+        self.phases[-1].landings.append((node, amount))
+        self.tx -= amount
+        self.extreme_tx = max(self.extreme_tx, abs(self.tx))
+        self._flip()
+
+    def _flip(self) -> None:
+        if self.pending <= 0 and self.tx == 0:
+            self.phases.append(Phase())
+            self.pending = self.count
+
+
+@dataclass(eq=False)
+class BarrierWaiting:
+    """A wait and what it was matched to.
+
+    ``declared`` is the completion that the text names (by cursor or own count), None for a raw
+    parity; ``matched`` the phase by which it returned, None while blocked.
+    """
+
+    log: BarrierLog
+    instance: Instance
+    actor: int
+    start: int
+    declared: int | None
+    parity: int | None
+    returned: int | None = None
+    matched: int | None = None
+
+
+@dataclass(eq=False)
+class Actor:
+    """One of the warps (or groups of warps) that run a replica's program."""
+
+    replica: int
+    index: int
+    threads: int
+    program: list[Instance]
+    position: int = 0
+    last: int | None = None
+    waiting: BarrierWaiting | None = None
+    group_start: int | None = None
+    awaits: dict[BarrierKey, int] = field(default_factory=dict[BarrierKey, int])
+
+    def rest(self) -> Iterator[Instance]:
+        """What it has not executed, where it stopped included."""
+        return (i for i in self.program[self.position :] if executes(i, self.index))
+
+
+def actor_threads(role: Role) -> list[int]:
+    """Threads that each actor of a replica stands for: the elected warp, and up to two others."""
+    rest = role.warps - 1
+    shares = [1] + [share for share in ((rest + 1) // 2, rest // 2) if share]
+    return [WARP_THREADS * share for share in shares]
+
+
+class Matching:
+    """The counting run of one K: events, graph, phases and waits."""
+
+    def __init__(self, schedule: Schedule, k_tiles: int) -> None:
+        self.schedule = schedule
+        self.k_tiles = k_tiles
+        self.events: list[Event] = []
+        self.graph: nx.DiGraph[int] = nx.DiGraph()
+        self.barriers: dict[BarrierKey, BarrierLog] = {}
+        self.waits: list[BarrierWaiting] = []
+        self.negative: list[Event] = []
+        self.actors: list[Actor] = []
+        self.replicas: list[list[Instance]] = []
+        self.issues: dict[tuple[int, int], dict[int, int]] = {}
+        self.lands: dict[tuple[int, int, int], int] = {}
+        self.exit: int | None = None
+        self._prepare()
+        self.groups = GroupTable(self.replicas, [len(self._of(r)) for r in self._replica_ids()])
+        self._run()
+
+    def _replica_ids(self) -> range:
+        return range(len(self.replicas))
+
+    def _of(self, replica: int) -> list[Actor]:
+        return [a for a in self.actors if a.replica == replica]
+
+    def _prepare(self) -> None:
+        left = EVENT_BUDGET
+        for role in self.schedule.roles:
+            threads = actor_threads(role)
+            for replica in range(role.replica_count):
+                program = unroll(self.schedule, role, replica, self.k_tiles, left)
+                left -= len(program) * len(threads)
+                number = len(self.replicas)
+                self.replicas.append(program)
+                self.actors += [Actor(number, i, t, program) for i, t in enumerate(threads)]
+        if left < 0:
+            raise OverBudget
+
+    # --- the run
+    def _run(self) -> None:
+        moved = True
+        while moved:
+            moved = False
+            for actor in self.actors:
+                moved = self._step(actor) or moved
+        if not self.blocked:
+            self.exit = self._event(EventKind.EXIT, None, None, self._ends())
+
+    def _ends(self) -> list[int]:
+        return [a.last for a in self.actors if a.last is not None]
+
+    @property
+    def blocked(self) -> list[Actor]:
+        """Actors that never come to the end of their program."""
+        return [a for a in self.actors if next(a.rest(), None) is not None]
+
+    def _step(self, actor: Actor) -> bool:
+        """Execute the next instance of an actor, or try its wait again."""
+        while actor.position < len(actor.program):
+            instance = actor.program[actor.position]
+            if not executes(instance, actor.index):
+                actor.position += 1
+                continue
+            return self._execute(actor, instance)
+        return False
+
+    def _execute(self, actor: Actor, instance: Instance) -> bool:
+        if actor.waiting is not None:
+            return self._retry(actor, actor.waiting)
+        e = instance.effects
+        if actor.group_start is None and instance.negative_use is not None:
+            self.negative.append(self.events[self._issue(actor, instance)])
+        elif e.wait is not None or e.sync is not None:
+            self._begin_wait(actor, instance)
+            return True
+        elif e.group is not None and e.group.action == "wait":
+            return self._group_wait(actor, instance)
+        elif e.cursor is None:
+            node = self._issue(actor, instance)
+            self._signal(actor, instance, node)
+            self._complete(actor, instance, node)
+        actor.position += 1
+        return True
+
+    def _event(
+        self, kind: EventKind, instance: Instance | None, actor: int | None, after: Iterable[int]
+    ) -> int:
+        node = len(self.events)
+        if node > EVENT_BUDGET:
+            raise OverBudget
+        self.events.append(Event(node, kind, instance, actor))
+        self.graph.add_node(node)
+        self.graph.add_edges_from((p, node) for p in after)
+        return node
+
+    def _own(self, actor: Actor, instance: Instance, kind: EventKind, after: Iterable[int]) -> int:
+        previous = () if actor.last is None else (actor.last,)
+        actor.last = self._event(kind, instance, actor.index, (*previous, *after))
+        return actor.last
+
+    def _issue(self, actor: Actor, instance: Instance) -> int:
+        node = self._own(actor, instance, EventKind.ISSUE, ())
+        self.issues.setdefault((actor.replica, instance.seq), {})[actor.index] = node
+        return node
+
+    def log(self, key: BarrierKey, count: int) -> BarrierLog:
+        if key not in self.barriers:
+            self.barriers[key] = BarrierLog(key, count)
+        return self.barriers[key]
+
+    def _count(self, ref: object) -> int:
+        if isinstance(ref, RingBarrier):
+            ring = self.schedule.ring(ref.ring)
+            return ring.full if ref.side == "full" else ring.empty
+        name = getattr(ref, "name", "")
+        plain = {b.name: b.count for b in self.schedule.barriers}
+        return plain.get(name) or next(n.threads for n in self.schedule.named if n.name == name)
+
+    def _signal(self, actor: Actor, instance: Instance, node: int) -> None:
+        signal = instance.effects.signal
+        if signal is None:
+            return
+        key = instance.barrier(signal.barrier, signal.offset)
+        log = self.log(key, self._count(signal.barrier))
+        if signal.expected:
+            log.expect(node, signal.expected)
+        if signal.arrivals:
+            log.arrive(node, signal.arrivals)
+        if signal.delivered:
+            landing = self._event(EventKind.LAND, instance, actor.index, (node,))
+            self.lands[actor.replica, instance.seq, actor.index] = landing
+            log.land(landing, self.delivered_bytes(instance))
+
+    def delivered_bytes(self, instance: Instance) -> int:
+        """Bytes that a load completes: the whole box, also where it sticks out of the tensor."""
+        refs = [a.location for a in instance.effects.accesses if a.writes]
+        slots = [r for r in refs if isinstance(r, SlotRef)]
+        return sum(self.schedule.ring(r.ring).slot(r.slot).slab_bytes for r in slots)
+
+    def _complete(self, actor: Actor, instance: Instance, node: int) -> None:
+        """Let the groups that became complete retire (or their stores be done)."""
+        for group in self.groups.issued(actor.replica, actor.index, instance.seq, node):
+            after = list(group.issues)
+            if group.previous is not None and group.previous.done is not None:
+                after.append(group.previous.done)
+            if group.queue == "wgmma":
+                commit = self.replicas[actor.replica][group.commit]
+                group.done = self._event(EventKind.RETIRE, commit, None, after)
+                group.read = group.done
+            else:
+                commit = self.replicas[actor.replica][group.commit]
+                group.read = self._event(EventKind.DRAIN, commit, actor.index, group.issues)
+                group.done = self._event(EventKind.WRITTEN, commit, actor.index, (group.read,))
+
+    # --- waits
+    def _begin_wait(self, actor: Actor, instance: Instance) -> None:
+        node = self._own(actor, instance, EventKind.START, ())
+        e = instance.effects
+        if e.sync is not None:
+            key = instance.barrier(e.sync, 0)
+            log = self.log(key, self._count(e.sync))
+            declared, parity = log.current, None
+            log.arrive(node, actor.threads)
+        else:
+            assert e.wait is not None
+            key = instance.barrier(e.wait.barrier, e.wait.offset)
+            log = self.log(key, self._count(e.wait.barrier))
+            declared, parity = self._target(actor, instance, key)
+        waiting = BarrierWaiting(log, instance, actor.index, node, declared, parity)
+        actor.waiting = waiting
+        self.waits.append(waiting)
+        self._retry(actor, waiting)
+
+    def _target(self, actor: Actor, inst: Instance, key: BarrierKey) -> tuple[int | None, int]:
+        """The completion that a wait names, and the parity that it tests."""
+        wait = inst.effects.wait
+        assert wait is not None
+        if wait.parity is not None:
+            return None, inst.value(wait.parity) % 2
+        if isinstance(wait.barrier, RingBarrier):
+            ring = wait.barrier.ring
+            turn = inst.use(ring, wait.offset) // inst.stages[ring]
+            declared = turn if wait.barrier.side == "full" else turn - 1
+        else:
+            declared = actor.awaits.get(key, 0)
+            actor.awaits[key] = declared + 1
+        return declared, declared % 2
+
+    def _retry(self, actor: Actor, waiting: BarrierWaiting) -> bool:
+        log = waiting.log
+        if waiting.parity is None:  # bar.sync: bound to the phase that it entered
+            assert waiting.declared is not None
+            passed = log.current > waiting.declared
+            matched = waiting.declared
+        else:
+            passed = log.current % 2 != waiting.parity
+            matched = log.current - 1
+        if not passed:
+            return False
+        after = log.phases[matched].contributors if matched >= 0 else iter(())
+        node = self._own(actor, waiting.instance, EventKind.RETURN, after)
+        waiting.returned, waiting.matched = node, matched
+        actor.waiting = None
+        actor.position += 1
+        return True
+
+    def _group_wait(self, actor: Actor, instance: Instance) -> bool:
+        moved = actor.group_start is None
+        if actor.group_start is None:
+            actor.group_start = self._own(actor, instance, EventKind.START, ())
+        covered = self.groups.covered(actor.replica, actor.index, instance)
+        effect = instance.effects.group
+        assert effect is not None
+        ends = [g.read if effect.reads_only else g.done for g in covered]
+        if any(end is None for end in ends):
+            return moved
+        self._own(actor, instance, EventKind.RETURN, [e for e in ends if e is not None])
+        actor.group_start = None
+        actor.position += 1
+        return True
+
+    # --- what the rules ask
+    def issue_nodes(self, replica: int, seq: int) -> list[int]:
+        return list(self.issues.get((replica, seq), {}).values())
+
+    def end_of(self, replica: int, seq: int, actor: int) -> int | None:
+        """The event that ends what an actor's issue began; None if nothing ever does."""
+        instance = self.replicas[replica][seq]
+        match instance.effects.engine:
+            case Engine.WARP:
+                return self.issues[replica, seq][actor]
+            case Engine.TMA:
+                return self.lands.get((replica, seq, actor))
+            case Engine.TENSOR | Engine.TMA_STORE:
+                group = self.groups.group_of(replica, actor, seq)
+                return None if group is None else group.read
+
+
+def reachability(graph: nx.DiGraph[int]) -> list[int]:
+    """``result[v]`` has bit u set iff u is before v: one topological pass over Python ints."""
+    before = [0] * graph.number_of_nodes()
+    for v in range(len(before)):  # nodes are numbered in a topological order
+        mask = 0
+        for u in graph.predecessors(v):
+            mask |= before[u] | (1 << u)
+        before[v] = mask
+    return before
+
+
+__all__ = ["BarrierLog", "BarrierWaiting", "Event", "EventKind", "Matching", "reachability"]
