@@ -59,7 +59,7 @@ class BuildReport:
             )
         if self.stack:
             found.append(f"the kernel has a stack frame of {self.stack} bytes")
-        found += [f"ptxas serialises the mma: {text}" for text in self.advisories]
+        found += [f"ptxas advises: {text}" for text in self.advisories]
         compiled = {depth for depth, _ in self.depbar}
         for depth in sorted(compiled - self.wait_depths):
             found.append(f"the machine code waits for depth {depth}; no `wait {depth}` asks for it")
