@@ -1,0 +1,111 @@
+"""Shared memory as the machine sees it: what a place holds, and who is at it right now.
+
+Accesses are intervals: an ordinary one from its step to its close, an asynchronous one from its
+issue until it has landed, retired or drained.  Two intervals of different op instances that are
+open at once, one of them a write, collide.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from schedgen.machine.hazard import HazardKind
+from schedgen.machine.program import Touch
+
+
+class Open(NamedTuple):
+    """An access that has begun and not ended; ``key`` is (team, seq) of its op instance."""
+
+    key: tuple[int, int]
+    actor: int
+    at: int  # of its instruction in the actor's code
+    touch: Touch
+
+
+class Objection(NamedTuple):
+    """What is wrong with an access that begins, and with which open one it collides."""
+
+    kind: HazardKind
+    message: str
+    other: Open | None
+
+
+class Slab:
+    """One place: a slab of a stage, or a staging buffer.
+
+    ``tile`` is the K tile it holds, None where a store that names no tile filled it.
+    ``unfenced`` holds the actors whose ordinary stores no proxy fence of theirs has followed.
+    """
+
+    __slots__ = ("filled", "open", "tile", "unfenced")
+
+    def __init__(self) -> None:
+        self.filled = False
+        self.tile: int | None = None
+        self.open: list[Open] = []
+        self.unfenced: set[int] = set()
+
+    def begin(self, access: Open) -> list[Objection]:
+        """Open an access; its sisters of the same op instance have perhaps done so before."""
+        first = all(other.key != access.key for other in self.open)
+        found = list(self._collisions(access)) if first or not access.touch.asynchronous else []
+        if first:
+            found += self._contents(access, collided=bool(found))
+            if access.touch.asynchronous and self.unfenced:
+                found.append(Objection("proxy", _PROXY, None))
+        self.open.append(access)
+        if access.touch.writes and not access.touch.asynchronous:
+            self.unfenced.add(access.actor)
+        return found
+
+    def end(self, key: tuple[int, int], actor: int | None) -> None:
+        """Close what the op instance opened here; with an actor, only its part."""
+        self.open = [
+            o for o in self.open if o.key != key or (actor is not None and o.actor != actor)
+        ]
+
+    def land(self, tile: int | None) -> None:
+        """A TMA load has written the whole place; that needs no proxy fence any more."""
+        self.filled, self.tile = True, tile
+        self.unfenced.clear()
+
+    def store(self) -> None:
+        """An ordinary store changes the place, and does not change which tile it holds."""
+        self.filled = True
+
+    def _collisions(self, access: Open) -> list[Objection]:
+        new = access.touch
+        found: list[Objection] = []
+        for other in self.open:
+            old = other.touch
+            if other.key == access.key or not (new.writes or old.writes):
+                continue
+            if new.writes:
+                deed = "written" if old.writes else "read"
+                found.append(Objection("overwrite", f"is written while it is still {deed}", other))
+            elif self._is_fill_of(old, new):
+                found.append(Objection("read-early", "is read before its fill is complete", other))
+            else:
+                found.append(Objection("overwrite", "is read while it is overwritten", other))
+        return found
+
+    def _is_fill_of(self, write: Touch, read: Touch) -> bool:
+        """Whether the reader means what this write brings, rather than what was there before."""
+        if write.tile is None:
+            return True
+        return write.tile == read.tile or (read.tile is None and not self.filled)
+
+    def _contents(self, access: Open, *, collided: bool) -> list[Objection]:
+        """Whether a reader finds what it means; where it collides the collision says enough."""
+        meant = access.touch.tile
+        if access.touch.writes or collided:
+            return []
+        if not self.filled:
+            return [Objection("read-early", "is read and nothing has filled it", None)]
+        if meant is not None and self.tile is not None and self.tile != meant:
+            message = f"holds tile {self.tile} where the reader means tile {meant}"
+            return [Objection("wrong-tile", message, None)]
+        return []
+
+
+_PROXY = "holds an ordinary store that its own threads have not fenced for the async proxy"
