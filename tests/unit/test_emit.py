@@ -1,0 +1,175 @@
+"""The emitter: golden kernels, headers, names, and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
+from schedgen.emit.names import TILUS_NAMES, Names
+from schedgen.ir.parser import parse
+from schedgen.ir.schedule import Schedule
+
+EMITTED = Path(__file__).parents[1] / "golden" / "emitted"
+PIPELINES = {
+    "hopper_matmul_v4": "hopper_matmul_v4",
+    "hopper_matmul_v5": "hopper_matmul_v4 -p 'overlap-wgmma{in-flight=1},set-stages{n=4}'",
+}
+
+
+def load(name: str) -> Schedule:
+    path = EMITTED / f"{name}.sched"
+    return parse(path.read_text(), file=path.name)
+
+
+def emit(schedule: Schedule, *, static_k: bool = False, finding: str | None = None) -> str:
+    return emit_tilus(
+        schedule,
+        static_k=static_k,
+        made_by=PIPELINES.get(schedule.name, schedule.name),
+        verdict="checked for K = 0..13 tiles",
+        finding=finding,
+    )
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_golden(name: str) -> None:
+    golden, text = EMITTED / f"{name}.py", emit(load(name))
+    if os.environ.get("SCHEDGEN_UPDATE_GOLDEN") and not os.environ.get("CI"):
+        golden.write_text(text)
+    assert text == golden.read_text(), (
+        "SCHEDGEN_UPDATE_GOLDEN=1 python3 -m pytest tests/unit/test_emit.py rewrites it"
+    )
+
+
+@pytest.mark.parametrize("static_k", [False, True])
+def test_same_text_in_every_process(static_k: bool) -> None:
+    program = (
+        "import sys; from schedgen.ir.parser import parse; from schedgen.emit import emit_tilus;"
+        f"path = {str(EMITTED / 'two_rings.sched')!r};"
+        "text = emit_tilus(parse(open(path).read(), file='two_rings.sched'),"
+        f"static_k={static_k}, made_by='two_rings', verdict='v', finding=None);"
+        "assert not {'tilus', 'torch'} & set(sys.modules); print(text, end='')"
+    )
+    environments = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2")]
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=env, check=True, capture_output=True, text=True
+        ).stdout
+        for env in environments
+    ]
+    assert texts[0] == texts[1] != ""
+
+
+def test_header_says_how_it_was_made() -> None:
+    head = emit(load("hopper_matmul_v5")).split("\nimport tilus")[0]
+    assert "hopper_matmul_v4 -p 'overlap-wgmma{in-flight=1},set-stages{n=4}'" in head
+    assert "# Verdict: checked for K = 0..13 tiles" in head
+    assert "# Regenerate: schedgen emit hopper_matmul_v5" in head
+    assert "UNSAFE" not in head
+
+
+def test_finding_stands_in_the_header() -> None:
+    finding = 'SG203 overwrite-before-retire: "quoted" \\ tile 4\n   read : mma acc'
+    head = emit(load("hopper_matmul_v5"), finding=finding).split("\nimport tilus")[0]
+    assert "# UNSAFE: schedgen refused this schedule and was told to emit it anyway." in head
+    assert '# SG203 overwrite-before-retire: "quoted" \\ tile 4\n#    read : mma acc\n' in head
+
+
+@pytest.mark.parametrize("name", ["hopper_matmul_v4", "hopper_matmul_v5", "two_rings", "ahead"])
+@pytest.mark.parametrize("static_k", [False, True])
+def test_needs_nothing_of_schedgen(name: str, static_k: bool) -> None:
+    text = emit(load(name), static_k=static_k)
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert "schedgen" not in code
+    assert "from __future__" not in code
+    compile(text, name, "exec")
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_static_k_guards_every_range_that_can_be_empty() -> None:
+    text = emit(load("hopper_matmul_v5"), static_k=True)
+    assert "        k_size: int,\n" in text
+    lines = text.splitlines()
+    loops = [i for i, line in enumerate(lines) if "in self.range(" in line]
+    guards = [lines[i - 1].strip() for i in loops]
+    assert guards == ["if k_tiles > 0:", "tma.advance()", "if k_tiles > 1:", "if k_tiles > 1:"]
+
+
+def test_warp_groups_come_first_whatever_the_order_of_roles() -> None:
+    schedule = load("hopper_matmul_v5")
+    turned = dataclasses.replace(schedule, roles=schedule.roles[::-1])
+    for text in (emit(schedule), emit(turned)):
+        assert "thread_begin=256, num_threads=32):  # producer" in text
+        assert "thread_begin=0, num_threads=128):  # consumer[0]" in text
+        assert "thread_begin=128, num_threads=128):  # consumer[1]" in text
+
+
+def test_names_of_a_schedule_may_be_any() -> None:
+    text = (EMITTED / "hopper_matmul_v5.sched").read_text()
+    text = (
+        text.replace("tma", "self").replace("slot B ", "slot full").replace("self.B", "self.full")
+    )
+    text = text.replace("for k in", "for class in").replace(" k\n", " class\n")
+    emitted = emit(parse(text.replace(", k\n", ", class\n"), file="names.sched"))
+    compile(emitted, "names", "exec")
+    assert "self_ = Ring(" in emitted
+    assert "self_.full_ = self.shared_tensor(" in emitted
+    assert "for class_ in self.range(" in emitted
+
+
+def test_names_are_given_once() -> None:
+    names = Names(frozenset({"a"}))
+    assert [names.give(n) for n in ("a", "a", "b", "for")] == ["a_", "a__", "b", "for_"]
+    assert names.free("c") == names.give("c") == "c"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("hopper_matmul_v5", "HopperMatmulV5"), ("5x", "Kernel5x"), ("ring", "KernelRing")],
+)
+def test_class_name(name: str, expected: str) -> None:
+    schedule = dataclasses.replace(load("hopper_matmul_v4"), name=name)
+    assert class_name(schedule) == expected
+
+
+def test_wait_depths() -> None:
+    assert wait_depths(load("hopper_matmul_v4")) == {0}
+    assert wait_depths(load("hopper_matmul_v5")) == {0, 1}
+    assert wait_depths(load("three_consumers")) == {0, 2}
+
+
+REFUSED = [
+    ("    acquire tma.full\n", "    acquire tma.full parity (k)\n", "parity"),
+    ("    advance tma\n", "    set tma = 2\n", "set"),
+    ("    fence\n", "    fence proxy\n", "fence proxy"),
+    ("    fence\n", "    touch acc\n", "touch"),
+    ("    fence\n", "    read tma.B\n", "read"),
+    ("    release tma.empty lag 1\n", "    release tma.empty lag 1 by all\n", "by all"),
+    ("load tma.B k", "load tma.B k / 2", "divides"),
+    ("load tma.A[0] k", "load tma.A[k] k", "slab"),
+    ("role consumer[2] warpgroup", "role consumer[2] warps 8", "8 warps"),
+    ("acc acc : f32", "barrier done count 2\nacc acc : f32", "plain barrier"),
+    ("acc acc : f32", "buffer out : f16 64x64\nacc acc : f32", "staging buffer"),
+    ("f16 64x64", "f16 64x32", "wide"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "named"), REFUSED)
+def test_what_cannot_be_said_is_refused_by_name(old: str, new: str, named: str) -> None:
+    text = (EMITTED / "hopper_matmul_v5.sched").read_text().replace(old, new)
+    with pytest.raises(EmitUnsupported, match=named) as caught:
+        emit(parse(text, file="refused.sched"))
+    assert caught.value.place is not None
+    assert str(caught.value).endswith(f"--> refused.sched:{caught.value.place.line}")
+
+
+def test_slot_names_keep_clear_of_tilus() -> None:
+    tilus = pytest.importorskip("tilus", reason="needs the tilus extra")
+    public = {name for name in dir(tilus.Class) if not name.startswith("_")}
+    assert public <= TILUS_NAMES
