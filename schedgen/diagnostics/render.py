@@ -22,7 +22,7 @@ def _lines(f: Finding, tile_k: int) -> Iterator[str]:
     place_width = max((len(str(row.place or "")) for row in f.rows), default=0)
     who_width = max((len(row.who) for row in f.rows), default=0)
     for row in f.rows:
-        cells = [f"{row.text:<{op_width}}", f"{row.place or '':<{place_width}}"]
+        cells = [f"{row.text:<{op_width}}", str(row.place or "").ljust(place_width)]
         cells += [f"{row.who:<{who_width}}", "" if row.k is None else f"k = {row.k}"]
         yield _labelled(row.label, "  ".join(cells).rstrip())
     smallest = "" if f.k is None else f"smallest K = {tiles(f.k, tile_k)}"

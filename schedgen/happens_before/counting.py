@@ -1,0 +1,278 @@
+"""P1-P6 on phases that were followed or waited for: what a barrier counted is what was meant.
+
+The obligations are stated over the matching; a finding is *named* by what the text declares: a
+release of use u is meant for phase u div S of empty[u mod S], so an arrival that counts in another
+phase is an arrival too many, and a phase that lacks it misses a release.  Blocked waits are in
+`progress`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedgen.diagnostics.order import OverwriteWithoutAcquire
+from schedgen.diagnostics.progress import (
+    ArrivalCount,
+    ByteCount,
+    EarlyWait,
+    LappedWait,
+    NegativeUse,
+    PhaseOvertaken,
+    UnobservedPhase,
+)
+from schedgen.happens_before.case import (
+    Case,
+    Violation,
+    declared_row,
+    declared_use,
+    declared_use_number,
+    op_phrase,
+    row,
+)
+from schedgen.happens_before.matching import BarrierLog, BarrierWaiting
+from schedgen.happens_before.unroll import Instance
+from schedgen.ir.effects import RingBarrier
+
+
+def counting_violations(case: Case) -> Iterator[Violation]:
+    """Every violation of P2-P6 on waits that returned, and negative uses."""
+    yield from _negative_uses(case)
+    for log in case.matching.barriers.values():
+        yield from _late_expects(case, log)
+        yield from _overtaken(case, log)
+        yield from _unobserved(case, log)
+    for waiting in case.matching.waits:
+        if waiting.matched is not None and waiting.parity is not None:
+            yield from _early(case, waiting, waiting.matched)
+            yield from _lapped(case, waiting, waiting.matched)
+
+
+def _negative_uses(case: Case) -> Iterator[Violation]:
+    case.checked["SG309"] += len(case.matching.events)
+    for event in case.matching.negative:
+        i = case.instance_at(event.node)
+        assert i.negative_use is not None
+        ring, use = i.negative_use
+        finding = NegativeUse(
+            op=i.op.text, ring=ring, use=use, rows=(row("op", i),), missing=None,
+            fix="peel the first steps, or guard the op until the use exists",
+        )  # fmt: skip
+        yield Violation(finding, (event.node,), True, ("SG309", ring, i.role.name))
+
+
+def _late_expects(case: Case, log: BarrierLog) -> Iterator[Violation]:
+    """P2, second half: an expect that is no arrival precedes some arrival of its phase."""
+    for number, phase in enumerate(log.phases):
+        arrivals = [n for n, _ in phase.arrivals]
+        for node, amount in phase.expects:
+            if node in arrivals:
+                continue
+            case.checked["SG302"] += 1
+            if arrivals and not any(case.is_before(node, a) for a in arrivals):
+                i, arrival = case.instance_at(node), case.instance_at(arrivals[0])
+                finding = ByteCount(
+                    barrier=str(log.key), what=f"phase {number}", expected=amount, delivered=0,
+                    late=True, rows=(row("expect", i), row("arrival", arrival)),
+                    missing=f"{op_phrase(i)} -> an arrival of the phase",
+                    fix="`expect` announces bytes and arrives at once",
+                )  # fmt: skip
+                yield Violation(finding, (node,), True, ("SG302", str(log.key.name)))
+
+
+def _overtaken(case: Case, log: BarrierLog) -> Iterator[Violation]:
+    """P3: b.(j-1) before every contributor of b.j."""
+    previous = 0
+    for number, phase in enumerate(log.phases):
+        current = 0
+        for node in phase.contributors:
+            current |= 1 << node
+            if number:
+                case.checked["SG303"] += 1
+                if previous & ~case.before[node]:
+                    yield _overtaking(case, log, number, node)
+        previous = current
+
+
+def _overtaking(case: Case, log: BarrierLog, number: int, node: int) -> Violation:
+    """Name the cause of a P3 violation: a wrong count, wrong bytes, a missing acquire, or P3."""
+    i = case.instance_at(node)
+    declared = declared_use(i)
+    signal = i.effects.signal
+    if declared is not None and signal is not None:
+        ring, side, use = declared
+        if use // i.stages[ring] < number:
+            make = surplus_bytes if signal.delivered or not signal.arrivals else surplus_arrivals
+            return make(case, log, i, node)
+        if side == "full" and not acquired_before(case, i, node, ring, use):
+            return without_acquire(case, i, node, ring, use)
+    finding = PhaseOvertaken(
+        barrier=str(log.key), phase=number, contributor=op_phrase(i), rows=(row("arrival", i),),
+        missing=f"phase {number - 1} of {log.key} -> {op_phrase(i)}",
+        fix="wait for the previous phase of the barrier before this op",
+    )  # fmt: skip
+    return Violation(finding, (node,), True, ("SG303", log.key.name))
+
+
+def declared_contributions(case: Case, log: BarrierLog, use: int) -> tuple[int, int, int]:
+    """Arrivals, expected and delivered bytes that the text means for a use of a ring barrier."""
+
+    def total(pairs: list[tuple[int, int]]) -> int:
+        return sum(a for n, a in pairs if declared_use_number(case.instance_at(n)) == use)
+
+    arrivals = sum(total(p.arrivals) for p in log.phases)
+    expected = sum(total(p.expects) for p in log.phases)
+    return arrivals, expected, sum(total(p.landings) for p in log.phases)
+
+
+def surplus_arrivals(case: Case, log: BarrierLog, i: Instance, node: int) -> Violation:
+    """More arrivals are meant for the phase than the barrier counts."""
+    declared = declared_use(i)
+    assert declared is not None
+    ring, side, use = declared
+    arrivals = declared_contributions(case, log, use)[0]
+    finding = arrival_count(case, ring, side, use, arrivals, log.count, i)
+    return Violation(finding, (node,), True, ("SG301", log.key.name), rank=-1)
+
+
+def arrival_count(
+    case: Case, ring: str, side: str, use: int, arrivals: int, count: int, i: Instance
+) -> ArrivalCount:
+    place = case.schedule.ring(ring).place
+    rows = (declared_row("ring", f"{ring}, {side} {count}", place), row("arrival", i))
+    return ArrivalCount(
+        barrier=f"{ring}.{side}", what=f"use {use}", arrivals=arrivals, count=count, rows=rows,
+        missing=None, fix=f"`{side} {arrivals}` in the ring's line, or change who arrives",
+    )  # fmt: skip
+
+
+def surplus_bytes(case: Case, log: BarrierLog, i: Instance, node: int) -> Violation:
+    """The bytes meant for the phase are not the bytes expected of it."""
+    declared = declared_use(i)
+    assert declared is not None
+    _, expected, delivered = declared_contributions(case, log, declared[2])
+    what = f"use {declared[2]}"
+    finding = byte_count(log.key.name, what, expected, delivered, i)
+    return Violation(finding, (node,), True, ("SG302", log.key.name), rank=-1)
+
+
+def byte_count(name: str, what: str, expected: int, delivered: int, i: Instance) -> ByteCount:
+    return ByteCount(
+        barrier=name, what=what, expected=expected, delivered=delivered, late=False,
+        rows=(row("signal", i),), missing=None, fix=f"`expect {name} bytes {delivered}`",
+    )  # fmt: skip
+
+
+def acquired_before(case: Case, i: Instance, node: int, ring: str, use: int) -> bool:
+    """Whether the actor waited for the empty barrier of this use before the op."""
+    if use < i.stages[ring]:
+        return True
+    program_before = [
+        w for w in case.matching.waits
+        if w.returned is not None and w.instance.role is i.role
+        and w.instance.replica == i.replica and case.is_before(w.returned, node)
+    ]  # fmt: skip
+    return any(_acquires(w.instance, ring, use) for w in program_before)
+
+
+def _acquires(i: Instance, ring: str, use: int) -> bool:
+    wait = i.effects.wait
+    if wait is None or wait.barrier != RingBarrier(ring, "empty"):
+        return False
+    return wait.parity is not None or i.use(ring, wait.offset) == use
+
+
+def without_acquire(case: Case, i: Instance, node: int, ring: str, use: int) -> Violation:
+    """A stage is filled again by an actor that did not acquire the use."""
+    later = any(
+        _acquires(other, ring, use)
+        for program in case.matching.replicas
+        for other in program
+        if other.role is i.role and other.replica == i.replica
+    )
+    writer = f"`{i.op.text}`" if i.k is None else f"`{i.op.text}` (k = {i.k})"
+    finding = OverwriteWithoutAcquire(
+        writer=writer, where=f"stage {use % i.stages[ring]} of {ring}", use=use, ring=ring,
+        acquired_later=later,
+        rows=(row("write", i),), missing=f"acquire use {use} -> {op_phrase(i)}",
+        fix=f"`acquire {ring}.empty` before the first load of each use",
+    )  # fmt: skip
+    return Violation(finding, (node,), True, ("SG205", ring))
+
+
+def _unobserved(case: Case, log: BarrierLog) -> Iterator[Violation]:
+    """P6: if b.j has a successor, some wait for b.j returns before every arrival on b.(j+1)."""
+    observers: dict[int, list[int]] = {}
+    for w in case.matching.waits:
+        if w.log is log and w.parity is None:
+            return  # bar.sync waits by itself
+        if w.log is log and w.matched is not None and w.returned is not None:
+            observers.setdefault(w.matched, []).append(w.returned)
+    for number, phase in enumerate(log.phases[1:]):
+        arrivals = [node for node, _ in phase.arrivals]
+        case.checked["SG306"] += len(arrivals)
+        returns = observers.get(number, [])
+        if arrivals and not any(all(case.is_before(r, a) for a in arrivals) for r in returns):
+            late = (a for a in arrivals if not any(case.is_before(r, a) for r in returns))
+            node = next(late, arrivals[-1])
+            i = case.instance_at(node)
+            finding = UnobservedPhase(
+                barrier=str(log.key), phase=number, contributor=op_phrase(i),
+                rows=(row("arrival", i),), missing=f"wait for phase {number} -> {op_phrase(i)}",
+                fix=f"wait for every phase of {log.key.name} before the next arrival on it",
+            )  # fmt: skip
+            yield Violation(finding, (node,), True, ("SG306", log.key.name), rank=2)
+
+
+def _early(case: Case, w: BarrierWaiting, matched: int) -> Iterator[Violation]:
+    """P4: b.(j-1) before the start of the wait for b.j."""
+    case.checked["SG304"] += 1
+    if matched < 1 or case.all_before(w.log.phases[matched - 1].contributors, w.start):
+        return
+    finding = EarlyWait(
+        barrier=str(w.log.key), phase=matched, waiter=op_phrase(w.instance),
+        rows=(row("wait", w.instance),),
+        missing=f"phase {matched - 1} of {w.log.key} -> start of {op_phrase(w.instance)}",
+        fix="let the same warp wait for every phase in turn",
+    )  # fmt: skip
+    yield Violation(finding, (w.start,), True, ("SG304", w.log.key.name), rank=1)
+
+
+def _lapped(case: Case, w: BarrierWaiting, matched: int) -> Iterator[Violation]:
+    """P5: the wait's return before b.(j+1), if that completes."""
+    case.checked["SG305"] += 1
+    following = matched + 1
+    if w.log.current <= following or w.returned is None:
+        return
+    if any(case.is_before(w.returned, y) for y in w.log.phases[following].contributors):
+        return
+    filled = _filled_before_acquire(case, w)
+    yield lapped_violation(w, matched) if filled is None else filled
+
+
+def _filled_before_acquire(case: Case, w: BarrierWaiting) -> Violation | None:
+    """The acquire may be lapped because its own replica filled the use before acquiring it."""
+    wait, i = w.instance.effects.wait, w.instance
+    if wait is None or not isinstance(wait.barrier, RingBarrier) or wait.barrier.side != "empty":
+        return None
+    ring, use = wait.barrier.ring, i.use(wait.barrier.ring, wait.offset)
+    for log in case.matching.barriers.values():
+        for node in (n for phase in log.phases for n in phase.contributors):
+            filler = case.instance_at(node)
+            same = filler.role is i.role and filler.replica == i.replica and filler.seq < i.seq
+            if same and declared_use(filler) == (ring, "full", use):
+                return without_acquire(case, filler, node, ring, use)
+    return None
+
+
+def lapped_violation(w: BarrierWaiting, phase: int) -> Violation:
+    """A waiter that may find its phase gone."""
+    i = w.instance
+    warp = "the elected warp" if w.actor == 0 else "a sister warp"
+    finding = LappedWait(
+        barrier=str(w.log.key), phase=phase, waiter=f"{warp} of {i.who} in `{i.op.text}`",
+        rows=(row("wait", i),),
+        missing=f"return of {op_phrase(i)} -> the arrivals of phase {phase + 1} of {w.log.key}",
+        fix="`sync` the warps before the arrival, or let each warp arrive and raise the count",
+    )  # fmt: skip
+    shows = tuple(w.log.phases[phase + 1].contributors) if len(w.log.phases) > phase + 1 else None
+    return Violation(finding, (w.start,), True, ("SG305", w.log.key.name), rank=1, shows=shows)

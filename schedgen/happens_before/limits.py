@@ -1,0 +1,167 @@
+"""What sm_90a can hold and encode, checked on the declarations alone.
+
+Sources: CUDA C++ Programming Guide, compute capability 9.0 (227 KB of shared memory per CTA, 65,536
+registers per SM, 255 per thread, 1024 threads per CTA).  PTX ISA 9.0: mbarrier counts and tx-counts
+below 2^20 (9.7.13.15), wait_group immediate (9.7.15.7.3), 16 named barriers in whole warps
+(9.7.13.1), wgmma shapes m64nNk16 with N a multiple of 8 up to 256 (9.7.15.2).  Driver API
+cuTensorMapEncodeTiled: box of at most 256 per dimension, 128 bytes inner with the 128 B swizzle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedgen.diagnostics.finding import Finding, Row
+from schedgen.diagnostics.target import EncodingLimit, RegisterCapacity, SharedMemoryCapacity
+from schedgen.happens_before.case import declared_row
+from schedgen.ir.effects import AccRef, Engine
+from schedgen.ir.ops import Place
+from schedgen.ir.schedule import ELEMENT_BYTES, WARP_THREADS, Role, Schedule, ops_of
+
+SHARED_BYTES = 232_448
+BARRIER_BYTES = 8
+REGISTERS_PER_SM = 65_536
+REGISTERS_PER_THREAD = 255
+SCHEDULERS = 4
+MAX_THREADS = 1024
+MAX_COUNT = 1 << 20
+MAX_WAIT_DEPTH = 7
+MAX_BOX = 256
+MAX_INNER_BYTES = 128
+NAMED_BARRIERS = 16
+
+
+def limit_findings(schedule: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """Findings that do not depend on K, with the key of their cause."""
+    yield from _shared_memory(schedule)
+    yield from _registers(schedule)
+    for what, limit, rows in _encodings(schedule):
+        finding = EncodingLimit(
+            what=what, limit=limit, rows=rows, missing=None, fix=f"stay inside the limit: {limit}"
+        )
+        yield finding, ("SG502", what)
+
+
+def shared_bytes(s: Schedule) -> int:
+    """Shared memory of a CTA: slots of all stages, staging buffers, mbarriers."""
+    slots = sum(r.stages * r.stage_bytes for r in s.rings)
+    barriers = sum(2 * r.stages for r in s.rings) + len(s.barriers)
+    return slots + sum(b.bytes for b in s.buffers) + barriers * BARRIER_BYTES
+
+
+def _shared_memory(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    needed = shared_bytes(s)
+    if needed <= SHARED_BYTES:
+        return
+    parts = [f"{r.stages} x {r.stage_bytes} in ring {r.name}" for r in s.rings]
+    parts += [f"{b.bytes} in {b.name}" for b in s.buffers]
+    place = s.rings[0].place if s.rings else None
+    largest = max((r.stage_bytes for r in s.rings), default=0)
+    fits = (SHARED_BYTES - (needed - sum(r.stages * r.stage_bytes for r in s.rings))) // max(
+        largest, 1
+    )
+    fix = f"`set-stages{{n={fits}}}`" if len(s.rings) == 1 and fits > 0 else "fewer stages"
+    finding = SharedMemoryCapacity(
+        needed=needed, limit=SHARED_BYTES, detail=" + ".join(parts) + " + barriers",
+        rows=(declared_row("ring", s.rings[0].name if s.rings else s.name, place),),
+        missing=None, fix=fix,
+    )  # fmt: skip
+    yield finding, ("SG501",)
+
+
+def register_cap(s: Schedule) -> int:
+    """Registers per thread that a CTA of these warps can have: the SM has four partitions, and
+    registers come in units of 8 (9 warps get at most 168)."""
+    warps_per_partition = max(-(-s.warps // SCHEDULERS), 1)
+    per_thread = REGISTERS_PER_SM // SCHEDULERS // (warps_per_partition * WARP_THREADS)
+    return min(per_thread // 8 * 8, REGISTERS_PER_THREAD)
+
+
+def _registers(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    cap = register_cap(s)
+    for role in s.roles:
+        names = _used_accumulators(role)
+        words = sum(
+            a.rows * a.cols * ELEMENT_BYTES[a.dtype] // 4 for a in s.accumulators if a.name in names
+        )
+        needed = -(-words // (role.warps * WARP_THREADS))
+        if needed > cap:
+            finding = RegisterCapacity(
+                who=f"role {role.name}", needed=needed, limit=cap,
+                rows=(declared_row("role", role.name, role.place),), missing=None,
+                fix="a smaller accumulator, or more consumers",
+            )  # fmt: skip
+            yield finding, ("SG503", role.name)
+
+
+def _used_accumulators(role: Role) -> set[str]:
+    return {
+        a.location.name
+        for op in ops_of(role.body)
+        for a in op.effects().accesses
+        if isinstance(a.location, AccRef)
+    }
+
+
+Excess = tuple[str, str, tuple[Row, ...]]
+
+
+def _encodings(s: Schedule) -> Iterator[Excess]:
+    yield from _counts(s)
+    yield from _boxes(s)
+    yield from _named(s)
+    for role in s.roles:
+        for op in ops_of(role.body):
+            rows = (_op_row(op.text, op.place, role),)
+            group = op.effects().group
+            if group is not None and group.depth > MAX_WAIT_DEPTH:
+                yield f"`{op.text}`", f"a wait depth is at most {MAX_WAIT_DEPTH}", rows
+            signal = op.effects().signal
+            if signal is not None and signal.expected >= MAX_COUNT:
+                yield f"`{op.text}`", "a phase counts fewer than 2^20 bytes", rows
+            if op.effects().engine is Engine.TENSOR and role.warps != 4:
+                yield f"`{op.text}` in role {role.name}", "wgmma needs a warp group", rows
+    threads = s.warps * WARP_THREADS
+    if threads > MAX_THREADS:
+        yield f"{threads} threads", f"a CTA has at most {MAX_THREADS}", ()
+
+
+def _op_row(text: str, place: Place | None, role: Role) -> Row:
+    return Row(label="op", text=text, place=place, role=role.name, replica=None, k=None, tile=None)
+
+
+def _counts(s: Schedule) -> Iterator[Excess]:
+    counts = [(f"{r.name}.full", r.full, r.place) for r in s.rings]
+    counts += [(f"{r.name}.empty", r.empty, r.place) for r in s.rings]
+    counts += [(b.name, b.count, b.place) for b in s.barriers]
+    for name, count, place in counts:
+        if count >= MAX_COUNT:
+            rows = (declared_row("barrier", name, place),)
+            yield f"the count {count} of {name}", "an mbarrier counts fewer than 2^20", rows
+
+
+def _boxes(s: Schedule) -> Iterator[Excess]:
+    for ring in s.rings:
+        for slot in ring.slots:
+            inner = slot.cols * ELEMENT_BYTES[slot.dtype]
+            rows = (declared_row("slot", f"{ring.name}.{slot.name}", slot.place),)
+            what = f"the box {slot.rows}x{slot.cols} of {ring.name}.{slot.name}"
+            if slot.rows > MAX_BOX:
+                yield what, f"a TMA box has at most {MAX_BOX} rows", rows
+            if inner > MAX_INNER_BYTES or inner % 16:
+                yield what, "a TMA box row is a multiple of 16 bytes, at most 128", rows
+    for acc in s.accumulators:
+        rows = (declared_row("acc", acc.name, acc.place),)
+        if acc.rows % 64 or acc.cols % 8 or acc.cols > 256:
+            what = f"the accumulator {acc.name} of {acc.rows}x{acc.cols}"
+            yield what, "wgmma has m64 and n a multiple of 8 up to 256", rows
+
+
+def _named(s: Schedule) -> Iterator[Excess]:
+    used = sum(1 if n.size is None else n.size for n in s.named)
+    if used > NAMED_BARRIERS - 1:
+        yield f"{used} named barriers", "a CTA has 16, and barrier 0 is the compiler's", ()
+    for named in s.named:
+        if named.threads % WARP_THREADS or named.threads > MAX_THREADS:
+            rows = (declared_row("named", named.name, named.place),)
+            yield f"{named.threads} threads of {named.name}", "a multiple of 32 up to 1024", rows

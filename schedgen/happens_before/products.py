@@ -1,0 +1,188 @@
+"""What is computed: which K tiles reach which output elements, in program order.
+
+This looks at what ops *mean* (the tile that each mma names); that slots hold the tile that is meant
+is the business of `races`.  `products` is also what passes promise to keep.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from schedgen.diagnostics.order import KCoverage, OperandMismatch, OutputCoverage
+from schedgen.happens_before.case import Case, Violation, row
+from schedgen.happens_before.groups import executes
+from schedgen.happens_before.unroll import Instance, unroll
+from schedgen.ir.effects import AccRef, BufferRef, Engine, OutRef, SlotRef
+from schedgen.ir.schedule import Schedule, Slot, ops_of
+
+
+@dataclass(frozen=True)
+class Box:
+    """Rows and columns of the CTA's output tile, ends excluded."""
+
+    row: int
+    row_end: int
+    col: int
+    col_end: int
+
+    def covers(self, r: int, c: int) -> bool:
+        return self.row <= r < self.row_end and self.col <= c < self.col_end
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBox:
+    """An accumulator that is stored, with the (A rows, B rows, tile) of its products in order."""
+
+    box: Box
+    tiles: tuple[int, ...]
+    acc: str
+    store: Instance
+
+
+def stored_boxes(schedule: Schedule, programs: list[list[Instance]]) -> Iterator[StoredBox]:
+    """Every store of an accumulator to the output, directly or through a staging buffer."""
+    staged = _staged_buffers(schedule)
+    for program in programs:
+        tiles: dict[str, list[int]] = {}
+        for i in program:
+            if not executes(i, 0):
+                continue
+            accs = [a for a in i.effects.accesses if isinstance(a.location, AccRef)]
+            if i.effects.engine is Engine.TENSOR:
+                for access in accs:
+                    assert isinstance(access.location, AccRef)
+                    assert access.tile is not None
+                    tiles.setdefault(access.location.name, []).append(i.value(access.tile))
+            elif accs and _reaches_output(i, staged):
+                access = accs[0]
+                assert isinstance(access.location, AccRef)
+                name = access.location.name
+                yield StoredBox(_box(schedule, i, name), tuple(tiles.get(name, ())), name, i)
+
+
+def _staged_buffers(schedule: Schedule) -> set[str]:
+    """Buffers that some TMA store takes to the output."""
+    found: set[str] = set()
+    for role in schedule.roles:
+        for op in ops_of(role.body):
+            accesses = op.effects().accesses
+            if any(a.writes and isinstance(a.location, OutRef) for a in accesses):
+                found |= {a.location.name for a in accesses if isinstance(a.location, BufferRef)}
+    return found
+
+
+def _reaches_output(i: Instance, staged: set[str]) -> bool:
+    written = [a.location for a in i.effects.accesses if a.writes]
+    return any(
+        isinstance(w, OutRef) or (isinstance(w, BufferRef) and w.name in staged) for w in written
+    )
+
+
+def _box(schedule: Schedule, i: Instance, name: str) -> Box:
+    acc = schedule.accumulator(name)
+    r, c = acc.origin(i.replica)
+    return Box(r, r + acc.rows, c, c + acc.cols)
+
+
+def programs_of(schedule: Schedule, k_tiles: int, budget: int) -> list[list[Instance]]:
+    """The unrolled program of every replica."""
+    return [
+        unroll(schedule, role, replica, k_tiles, budget)
+        for role in schedule.roles
+        for replica in range(role.replica_count)
+    ]
+
+
+def products(
+    schedule: Schedule, programs: list[list[Instance]]
+) -> dict[Box, list[tuple[int, ...]]]:
+    """For each cell of the output (cut at every box edge): the K tiles of each store to it."""
+    stored = list(stored_boxes(schedule, programs))
+    boxes = [s.box for s in stored]
+    rows = sorted({0, schedule.tile.m, *(b.row for b in boxes), *(b.row_end for b in boxes)})
+    cols = sorted({0, schedule.tile.n, *(b.col for b in boxes), *(b.col_end for b in boxes)})
+    cells: dict[Box, list[tuple[int, ...]]] = {}
+    for r, r_end in pairwise(rows):
+        for c, c_end in pairwise(cols):
+            here = [s.tiles for s in stored if s.box.covers(r, c)]
+            cells[Box(r, r_end, c, c_end)] = here
+    return cells
+
+
+def coverage_violations(case: Case) -> Iterator[Violation]:
+    """Every K tile once per stored accumulator, every output element stored once."""
+    leave = case.matching.exit
+    if leave is None:
+        return
+    wanted = Counter(range(case.k_tiles))
+    for stored in stored_boxes(case.schedule, case.matching.replicas):
+        case.checked["SG209"] += max(case.k_tiles, 1)
+        found = Counter(stored.tiles)
+        wrong = [t for t in sorted({*wanted, *found}) if wanted[t] != found[t]]
+        if wrong:
+            finding = KCoverage(
+                acc=f"{stored.acc} of {stored.store.who}", tile=wrong[0], times=found[wrong[0]],
+                rows=(row("store", stored.store),), missing=None,
+                fix="let the mma of loop and peeled steps cover 0..K once",
+            )  # fmt: skip
+            key = ("SG209", stored.store.role.name, stored.acc)
+            yield Violation(finding, (leave,), False, key, rank=1)
+    yield from _output(case, leave)
+
+
+def _output(case: Case, leave: int) -> Iterator[Violation]:
+    tile = case.schedule.tile
+    for cell, stores in products(case.schedule, case.matching.replicas).items():
+        case.checked["SG215"] += 1
+        inside = cell.row < tile.m and cell.col < tile.n and cell.row >= 0 and cell.col >= 0
+        if len(stores) == (1 if inside else 0):
+            continue
+        text = f"rows {cell.row}..{cell.row_end}, columns {cell.col}..{cell.col_end}"
+        finding = OutputCoverage(
+            rows_text=text, times=len(stores), rows=(), missing=None,
+            fix="let the stored accumulators tile the output tile exactly",
+        )  # fmt: skip
+        yield Violation(finding, (leave,), False, ("SG215",), rank=2)
+
+
+def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
+    """Mma whose slots hold other rows or columns than their accumulator: whatever K."""
+    for role in schedule.roles:
+        for replica in range(role.replica_count):
+            for op in ops_of(role.body):
+                if op.effects().engine is not Engine.TENSOR:
+                    continue
+                i = Instance(
+                    0, op, op.effects(), role, replica, None, {"self": replica}, {}, schedule.stages
+                )
+                yield from _operands(schedule, i)
+
+
+def _operands(s: Schedule, i: Instance) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
+    accesses = i.effects.accesses
+    slots = [a.location for a in accesses if isinstance(a.location, SlotRef)]
+    acc_name = next(a.location.name for a in accesses if isinstance(a.location, AccRef))
+    box = _box(s, i, acc_name)
+    sides = (
+        (s.problem.left.name, box.row, box.row_end, "rows"),
+        (s.problem.right.name, box.col, box.col_end, "columns"),
+    )
+    for ref, (tensor, first, end, word) in zip(slots, sides, strict=True):
+        slot = s.ring(ref.ring).slot(ref.slot)
+        at = slot.row_of(0 if ref.slab is None else i.value(ref.slab))
+        wanted = f"{tensor} of {word} {first}..{end} in steps of {s.tile.k}"
+        found = f"{slot.tensor} of {at}..{at + slot.rows} in steps of {slot.cols}"
+        if _same_box(slot, tensor, at, first, end, s.tile.k):
+            continue
+        finding = OperandMismatch(
+            mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, rows=(row("mma", i),),
+            missing=None, fix="name the slab that belongs to the accumulator's box",
+        )  # fmt: skip
+        yield finding, ("SG211", i.role.name, ref.ring, ref.slot)
+
+
+def _same_box(slot: Slot, tensor: str, at: int, first: int, end: int, step: int) -> bool:
+    return (slot.tensor, at, at + slot.rows, slot.cols) == (tensor, first, end, step)

@@ -1,0 +1,232 @@
+"""Races, stale contents and missing proxy fences, storage by storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.order import (
+    MissingProxyFence,
+    OverwriteBeforeRetire,
+    ReadBeforeFill,
+    StoreSourceOverwritten,
+    UnorderedAccess,
+    UnorderedWrites,
+    WrongTile,
+)
+from schedgen.happens_before.accesses import Interval, intervals, is_ordered
+from schedgen.happens_before.case import Case, Violation, row
+from schedgen.happens_before.counting import acquired_before, without_acquire
+from schedgen.happens_before.suggest import release_fix
+from schedgen.ir.effects import Engine
+
+
+def storage_violations(case: Case) -> Iterator[Violation]:
+    """Every violation of the order of accesses to shared memory."""
+    for accesses in intervals(case).values():
+        racing: set[int] = set()
+        for number, first in enumerate(accesses):
+            for second in accesses[number + 1 :]:
+                if _conflict(first, second):
+                    case.checked["SG203"] += 1
+                    if not is_ordered(case, first, second) and not is_ordered(case, second, first):
+                        racing |= {id(first), id(second)}
+                        yield _race(case, first, second)
+        yield from _contents(case, accesses, racing)
+        yield from _proxies(case, accesses)
+
+
+def _conflict(first: Interval, second: Interval) -> bool:
+    return (first.writes or second.writes) and first.instance is not second.instance
+
+
+def _pair_nodes(case: Case, first: Interval, second: Interval) -> tuple[int, ...]:
+    """A start of each that the end of the other is not before: both can be open at once."""
+
+    def open_start(mine: Interval, other: Interval) -> int:
+        end = other.end
+        return next(s for s in mine.starts if end is None or not case.is_before(end, s))
+
+    return open_start(first, second), open_start(second, first)
+
+
+def _race(case: Case, first: Interval, second: Interval) -> Violation:
+    if first.writes and second.writes:
+        return _two_writes(case, first, second)
+    writer, reader = (first, second) if first.writes else (second, first)
+    if writer.ordinary and reader.ordinary:
+        return _violation(case, _ordinary(case, first, second), "SG212", first, second)
+    if reader.instance.effects.engine is Engine.TMA_STORE and not _fills(writer, reader, first):
+        finding = StoreSourceOverwritten(
+            writer=writer.phrase, store=reader.phrase, where=case.where(writer.key),
+            rows=_rows(case, writer, reader),
+            missing=f"end of reading by {reader.phrase} -> {writer.phrase}",
+            fix="`store-wait 0 read` by the storing warp, then `sync`, before the next write",
+        )  # fmt: skip
+        return _violation(case, finding, "SG213", writer, reader)
+    if _fills(writer, reader, first):
+        return _early_read(case, writer, reader)
+    return _overwrite(case, writer, reader)
+
+
+def _fills(writer: Interval, reader: Interval, first: Interval) -> bool:
+    """Whether the write is the one that the reader should have waited for."""
+    if writer.use is not None and reader.use is not None and not writer.ordinary:
+        return writer.use <= reader.use
+    return writer is first
+
+
+def _early_read(case: Case, writer: Interval, reader: Interval) -> Violation:
+    landed = f"{writer.phrase} has landed" if not writer.ordinary else f"{writer.phrase} is done"
+    barrier = writer.key.name.partition(".")[0]
+    finding = ReadBeforeFill(
+        reader=reader.phrase, where=case.where(reader.key), filler=landed,
+        rows=_rows(case, writer, reader), missing=f"{landed} -> {reader.phrase}",
+        fix=f"`acquire {barrier}.full` before the first read of each use",
+    )  # fmt: skip
+    return _violation(case, finding, "SG201", writer, reader)
+
+
+def _overwrite(case: Case, writer: Interval, reader: Interval) -> Violation:
+    missing_acquire = _unacquired(case, writer)
+    if missing_acquire is not None:
+        return missing_acquire
+    ring = writer.key.name.partition(".")[0]
+    ends = "end of reading" if reader.ordinary else f"retire mma k={reader.tile}"
+    missing = f"{ends} -> {writer.phrase}"
+    if reader.use is not None and writer.use is not None:
+        missing = f"{ends} -> release use {reader.use} -> acquire use {writer.use}"
+    finding = OverwriteBeforeRetire(
+        writer=writer.phrase, where=case.where(writer.key), reader=reader.phrase,
+        rows=_rows(case, writer, reader), missing=missing,
+        fix=release_fix(case, reader.replica, ring, reader.use),
+    )  # fmt: skip
+    return _violation(case, finding, "SG203", writer, reader)
+
+
+def _unacquired(case: Case, writer: Interval) -> Violation | None:
+    """The write goes into a ring use that its actor did not acquire."""
+    ring = writer.key.name.partition(".")[0]
+    if writer.use is None or writer.ordinary:
+        return None
+    if acquired_before(case, writer.instance, writer.starts[0], ring, writer.use):
+        return None
+    return without_acquire(case, writer.instance, writer.starts[0], ring, writer.use)
+
+
+def _two_writes(case: Case, first: Interval, second: Interval) -> Violation:
+    if first.ordinary and second.ordinary:
+        return _violation(case, _ordinary(case, first, second), "SG212", first, second)
+    later = max(first, second, key=lambda i: -1 if i.use is None else i.use)
+    if first.use != second.use:
+        missing_acquire = _unacquired(case, later)
+        if missing_acquire is not None:
+            return missing_acquire
+    finding = UnorderedWrites(
+        first=first.phrase, second=second.phrase, where=case.where(first.key),
+        rows=(case.storage_row(first.key), row("write", first.instance, tile=first.tile),
+              row("write", second.instance, tile=second.tile)),
+        missing=f"{first.phrase} -> {second.phrase}",
+        fix="give each write its own slot or use, and acquire the use first",
+    )  # fmt: skip
+    return _violation(case, finding, "SG204", first, second)
+
+
+def _ordinary(case: Case, first: Interval, second: Interval) -> Finding:
+    return UnorderedAccess(
+        first=first.phrase, second=second.phrase, where=case.where(first.key),
+        rows=_rows(case, first, second), missing=f"{first.phrase} -> {second.phrase} by every warp",
+        fix="`sync` the warps between the two",
+    )  # fmt: skip
+
+
+def _rows(case: Case, writer: Interval, reader: Interval):
+    labels = ("write" if writer.writes else "read", "write" if reader.writes else "read")
+    return (
+        case.storage_row(writer.key),
+        row(labels[0], writer.instance, tile=writer.tile),
+        row(labels[1], reader.instance, tile=reader.tile),
+    )
+
+
+def _violation(
+    case: Case, finding: Finding, code: str, first: Interval, second: Interval
+) -> Violation:
+    owner = first.key.name.partition(".")[0]
+    key = (code, owner, second.instance.role.name, second.instance.op.keyword)
+    return Violation(finding, _pair_nodes(case, first, second), False, key)
+
+
+def _contents(case: Case, accesses: list[Interval], racing: set[int]) -> Iterator[Violation]:
+    """What a read finds: the last write before it, which must be there and be the right tile."""
+    for number, reader in enumerate(accesses):
+        if reader.writes or id(reader) in racing:
+            continue
+        case.checked["SG201"] += 1
+        writes = [w for w in accesses[:number] if w.writes and is_ordered(case, w, reader)]
+        if not writes:
+            finding = ReadBeforeFill(
+                reader=reader.phrase, where=case.where(reader.key), filler=None,
+                rows=(case.storage_row(reader.key), row("read", reader.instance, tile=reader.tile)),
+                missing=f"a write to {case.where(reader.key)} -> {reader.phrase}",
+                fix="load or write it before it is read",
+            )  # fmt: skip
+            yield Violation(finding, reader.starts, False, _content_key("SG201", reader))
+        elif reader.tile is not None:
+            yield from _tile(case, reader, writes[-1])
+
+
+def _tile(case: Case, reader: Interval, writer: Interval) -> Iterator[Violation]:
+    case.checked["SG202"] += 1
+    if writer.tile == reader.tile:
+        return
+    assert reader.tile is not None
+    finding = WrongTile(
+        reader=f"the mma of {reader.instance.who}", where=case.where(reader.key),
+        wanted=reader.tile, found=writer.tile, rows=_rows(case, writer, reader), missing=None,
+        fix="let the load and the mma of one use name the same tile",
+    )  # fmt: skip
+    yield Violation(finding, reader.starts, False, _content_key("SG202", reader), rank=1)
+
+
+def _content_key(code: str, reader: Interval) -> tuple[str, ...]:
+    return (code, reader.key.name.partition(".")[0], reader.instance.role.name)
+
+
+def _proxies(case: Case, accesses: list[Interval]) -> Iterator[Violation]:
+    """An ordinary store needs a proxy fence by the same warp before an asynchronous access."""
+    ordinary_writes = [w for w in accesses if w.writes and w.ordinary]
+    if not ordinary_writes:
+        return
+    fences = _proxy_fences(case)
+    for user in accesses:
+        if user.ordinary:
+            continue
+        for writer in ordinary_writes:
+            if not is_ordered(case, writer, user):
+                continue
+            case.checked["SG210"] += 1
+            mine = fences.get((writer.replica, writer.actor), [])
+            if any(f > writer.starts[0] and _before_all(case, f, user) for f in mine):
+                continue
+            finding = MissingProxyFence(
+                writer=writer.phrase, reader=user.phrase, where=case.where(user.key),
+                rows=_rows(case, writer, user),
+                missing=f"{writer.phrase} -> fence proxy by the same warps -> {user.phrase}",
+                fix="`fence proxy` by every writer after its last write, before the sync",
+            )  # fmt: skip
+            key = ("SG210", user.key.name.partition(".")[0])
+            yield Violation(finding, user.starts, False, key, rank=2)
+
+
+def _before_all(case: Case, node: int, user: Interval) -> bool:
+    return all(case.is_before(node, s) for s in user.starts)
+
+
+def _proxy_fences(case: Case) -> dict[tuple[int, int], list[int]]:
+    found: dict[tuple[int, int], list[int]] = {}
+    for (replica, seq), actors in case.matching.issues.items():
+        if case.matching.replicas[replica][seq].effects.fence == "proxy":
+            for actor, node in actors.items():
+                found.setdefault((replica, actor), []).append(node)
+    return found
