@@ -102,11 +102,6 @@ class Machine:
         actors = [Move("actor", a, 0) for a in range(len(self._code)) if self.can_step(a)]
         return actors + self.completions()
 
-    def is_waiting(self, actor: int) -> bool:
-        """Whether the actor stands at an op that can block."""
-        here = self.instruction(actor)
-        return here is not None and here.blocking
-
     @property
     def has_ended(self) -> bool:
         return all(
@@ -125,10 +120,11 @@ class Machine:
         else:
             self._drain(move.who)
 
-    def skip_silent(self, actor: int) -> None:
+    def skip_silent(self, actor: int, until: int | None = None) -> None:
         """Go past instructions that concern nobody else: no order of them can matter."""
         code, position = self._code[actor], self.state.position
-        while position[actor] < len(code) and code[position[actor]].silent:
+        end = len(code) if until is None else until
+        while position[actor] < end and code[position[actor]].silent:
             position[actor] += 1
 
     def enter(self, actor: int) -> None:
@@ -202,7 +198,7 @@ class Machine:
             slab = self.state.slabs[touch.place]
             slab.end(key, actor)
             if touch.writes:
-                slab.store()
+                slab.store(key)
         self._finish(actor, here)
 
     def _finish(self, actor: int, here: Instruction) -> None:
@@ -235,7 +231,7 @@ class Machine:
         for touch in load.touches:
             slab = self.state.slabs[touch.place]
             slab.end((team, load.seq), actor)
-            slab.land(touch.tile)
+            slab.land((team, load.seq), touch.tile)
             if self.tensors is not None:
                 self.tensors.land(touch)
         if load.signalled is not None:

@@ -37,10 +37,10 @@ class Slab:
     ``unfenced`` holds the actors whose ordinary stores no proxy fence of theirs has followed.
     """
 
-    __slots__ = ("filled", "open", "tile", "unfenced")
+    __slots__ = ("filler", "open", "tile", "unfenced")
 
     def __init__(self) -> None:
-        self.filled = False
+        self.filler: tuple[int, int] | None = None  # key of the op instance that wrote last
         self.tile: int | None = None
         self.open: list[Open] = []
         self.unfenced: set[int] = set()
@@ -64,43 +64,45 @@ class Slab:
             o for o in self.open if o.key != key or (actor is not None and o.actor != actor)
         ]
 
-    def land(self, tile: int | None) -> None:
+    def land(self, key: tuple[int, int], tile: int | None) -> None:
         """A TMA load has written the whole place; that needs no proxy fence any more."""
-        self.filled, self.tile = True, tile
+        self.filler, self.tile = key, tile
         self.unfenced.clear()
 
-    def store(self) -> None:
+    def store(self, key: tuple[int, int]) -> None:
         """An ordinary store changes the place, and does not change which tile it holds."""
-        self.filled = True
+        self.filler = key
 
     def _collisions(self, access: Open) -> list[Objection]:
         new = access.touch
         found: list[Objection] = []
+        told = {access.key}  # the actors of an op instance collide as one
         for other in self.open:
             old = other.touch
-            if other.key == access.key or not (new.writes or old.writes):
+            if other.key in told or not (new.writes or old.writes):
                 continue
+            told.add(other.key)
             if new.writes:
                 deed = "written" if old.writes else "read"
                 found.append(Objection("overwrite", f"is written while it is still {deed}", other))
-            elif self._is_fill_of(old, new):
+            elif self._is_fill_of(other, new):
                 found.append(Objection("read-early", "is read before its fill is complete", other))
             else:
                 found.append(Objection("overwrite", "is read while it is overwritten", other))
         return found
 
-    def _is_fill_of(self, write: Touch, read: Touch) -> bool:
+    def _is_fill_of(self, write: Open, read: Touch) -> bool:
         """Whether the reader means what this write brings, rather than what was there before."""
-        if write.tile is None:
-            return True
-        return write.tile == read.tile or (read.tile is None and not self.filled)
+        if write.touch.tile is not None and read.tile is not None:
+            return write.touch.tile == read.tile
+        return self.filler in (None, write.key)
 
     def _contents(self, access: Open, *, collided: bool) -> list[Objection]:
         """Whether a reader finds what it means; where it collides the collision says enough."""
         meant = access.touch.tile
         if access.touch.writes or collided:
             return []
-        if not self.filled:
+        if self.filler is None:
             return [Objection("read-early", "is read and nothing has filled it", None)]
         if meant is not None and self.tile is not None and self.tile != meant:
             message = f"holds tile {self.tile} where the reader means tile {meant}"

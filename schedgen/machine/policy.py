@@ -104,8 +104,7 @@ def _late(policy: Policy, order: list[int], starved: set[int]) -> Scheduler:
         phases, closing = machine.state.phase, None
         for actor in order:
             if machine.can_step(actor):
-                open_access = phases[actor] == INSIDE and not machine.is_waiting(actor)
-                if not open_access:
+                if phases[actor] != INSIDE:
                     return Move("actor", actor, 0)
                 closing = actor if closing is None else closing
         if closing is not None:

@@ -102,11 +102,13 @@ def _text(machine: Machine, actor: int) -> str:
 def _catch_up(machine: Machine, actor: int, target: int) -> None:
     """Perform what comes before the target and cannot block."""
     state = machine.state
+    machine.skip_silent(actor, target)
     while state.position[actor] < target:
         here = machine.instruction(actor)
         if here is not None and here.blocking:
             raise _Impossible(f"the actor has not returned from {_text(machine, actor)}")
         machine.apply(Move("actor", actor, 0))
+        machine.skip_silent(actor, target)
     if state.position[actor] > target:
         raise _Impossible(f"the actor is past it already, at {_text(machine, actor)}")
 
