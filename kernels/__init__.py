@@ -2,3 +2,73 @@
 
 if __name__ != "schedgen.kernels":
     raise ImportError(f"import this package as schedgen.kernels, not {__name__}")
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedgen.ir.parser import parse
+from schedgen.ir.printer import to_text
+from schedgen.ir.schedule import Schedule
+from schedgen.ir.spec import verify
+from schedgen.kernels import hopper_matmul
+from schedgen.passes import PASSES
+from schedgen.pipeline import parse_pipeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A named schedule: a text, or another kernel through a pipeline."""
+
+    name: str
+    summary: str
+    text: str | None
+    base: str | None
+    pipeline: str | None
+    reference: Callable[[NDArray[np.float16], NDArray[np.float16]], NDArray[np.float64]]
+
+
+KERNELS: Mapping[str, Kernel] = {
+    k.name: k
+    for k in (
+        Kernel(
+            name="hopper_matmul_v4",
+            summary="two serial consumers, 3 stages",
+            text=hopper_matmul.V4,
+            base=None,
+            pipeline=None,
+            reference=hopper_matmul.reference,
+        ),
+        Kernel(
+            name="hopper_matmul_v5",
+            summary="one wgmma group in flight per consumer, 4 stages",
+            text=None,
+            base="hopper_matmul_v4",
+            pipeline=hopper_matmul.V5_FROM_V4,
+            reference=hopper_matmul.reference,
+        ),
+    )
+}
+"""Adding a kernel: its family's file, and a row here."""
+
+
+@cache
+def kernel_schedule(name: str) -> Schedule:
+    """The schedule of a kernel, with places that count lines in its printed text."""
+    kernel = KERNELS[name]
+    if kernel.text is not None:
+        return _placed(parse(kernel.text, file=name))
+    assert kernel.base is not None
+    assert kernel.pipeline is not None
+    base = kernel_schedule(kernel.base)
+    made = parse_pipeline(kernel.pipeline, PASSES).rewrite(base)
+    return _placed(replace(made, name=name))
+
+
+def _placed(schedule: Schedule) -> Schedule:
+    placed = parse(to_text(schedule), file=schedule.name)
+    verify(placed)
+    return replace(placed, source=None)

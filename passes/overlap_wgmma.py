@@ -1,0 +1,166 @@
+"""Keep wgmma groups in flight across steps of the K-loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from schedgen.diagnostics.finding import Finding, Row
+from schedgen.diagnostics.target import (
+    AlreadyInFlight,
+    DepthNotEncodable,
+    LagNeedsStages,
+    LoopNotRetimable,
+    NothingToRewrite,
+    Refusal,
+)
+from schedgen.happens_before.kept import Keep
+from schedgen.ir.effects import Engine, Proxy, RingBarrier
+from schedgen.ir.ops import Op, Place
+from schedgen.ir.schedule import Loop, Role, Schedule, statements
+from schedgen.passes.retime import (
+    advances_in,
+    commits_in,
+    is_release,
+    is_wait,
+    late_ops,
+    map_loops,
+    released_ring,
+    retime,
+)
+from schedgen.pipeline import Pass
+
+MAX_DEPTH = 7
+"""Largest immediate of wgmma.wait_group (PTX 9.7.15.7.3)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverlapWgmma(Pass):
+    """Issue the mma of step k before waiting for the mma of step k - d.
+
+    The consumer then holds d + 1 stages, so each release moves with the wait that allows it.
+
+    args:
+        in-flight: d, the steps whose groups stay in flight (0 changes nothing).
+    rewrite:
+        for k in 0..K {          if K > 0 {
+          acquire tma.full         acquire tma.full
+          fence                    fence
+          mma ..., k               mma ..., 0
+          commit                   commit
+          wait 0                   advance tma
+          release tma.empty      }
+          advance tma        ->  for k in 1..K {
+        }                          acquire tma.full
+                                   fence
+                                   mma ..., k
+                                   commit
+                                   wait 1
+                                   release tma.empty lag 1
+                                   advance tma
+                                 }
+                                 wait 0
+                                 if K > 0 {
+                                   release tma.empty lag 1
+                                 }
+    """
+
+    name: ClassVar[str] = "overlap-wgmma"
+    keeps: ClassVar[frozenset[Keep]] = frozenset({"products", "traffic", "handover", "numerics"})
+    in_flight: int
+
+    def refusals(self, schedule: Schedule) -> Iterator[Finding]:
+        loops = list(_mma_loops(schedule))
+        if self.in_flight == 0:
+            return
+        if not loops:
+            reason = "no loop issues mma and waits for them"
+            yield _refuse(NothingToRewrite, self, reason, None, None, "check the schedule")
+        for role, loop in loops:
+            yield from self._loop_refusals(schedule, role, loop)
+
+    def _loop_refusals(self, schedule: Schedule, role: Role, loop: Loop) -> Iterator[Finding]:
+        for stmt in statements(loop.body):
+            if not isinstance(stmt, Op):
+                reason = f"the loop at {loop.place or role.name} holds another block"
+                yield _refuse(LoopNotRetimable, self, reason, role, stmt.place, "flatten the loop")
+        for op in (s for s in loop.body if isinstance(s, Op)):
+            if _in_flight(op):
+                fix = "apply it once, to the serial loop"
+                yield _refuse(AlreadyInFlight, self, f"`{op.text}`", role, op.place, fix)
+        yield from self._late_refusals(role, loop)
+        yield from self._depth_refusals(schedule, role, loop)
+
+    def _late_refusals(self, role: Role, loop: Loop) -> Iterator[Finding]:
+        """Ops after the first wait that need what the wait gives."""
+        body = [s for s in loop.body if isinstance(s, Op)]
+        first = next(n for n, op in enumerate(body) if is_wait(op))
+        for op in body[first + 1 :]:
+            if _needs_completion(op):
+                reason = f"`{op.text}` needs the mma of its own step to have retired"
+                fix = "take it out of the loop, or leave the loop serial"
+                yield _refuse(LoopNotRetimable, self, reason, role, op.place, fix)
+
+    def _depth_refusals(self, schedule: Schedule, role: Role, loop: Loop) -> Iterator[Finding]:
+        depth = commits_in(loop) * self.in_flight
+        if depth > MAX_DEPTH:
+            reason = f"it would need `wait {depth}`; the immediate holds 0..{MAX_DEPTH}"
+            fix = f"at most in-flight={MAX_DEPTH // max(commits_in(loop), 1)} here"
+            yield _refuse(DepthNotEncodable, self, reason, role, loop.place, fix)
+        for ring in dict.fromkeys(released_ring(op) for op in late_ops(loop) if is_release(op)):
+            uses = self.in_flight * advances_in(loop.body, ring)
+            stages = schedule.ring(ring).stages
+            if uses >= stages:
+                reason = (
+                    f"{self.in_flight} steps in flight hold {uses + 1} stages of {ring}; "
+                    f"it has {stages}"
+                )
+                fix = f"`set-stages{{n={uses + 1}}}` first, or keep fewer steps in flight"
+                yield _refuse(LagNeedsStages, self, reason, role, loop.place, fix)
+
+    def rewrite(self, schedule: Schedule) -> Schedule:
+        if self.in_flight == 0:
+            return schedule
+        return map_loops(schedule, _is_mma_loop, lambda loop: retime(loop, steps=self.in_flight))
+
+
+def _mma_loops(schedule: Schedule) -> Iterator[tuple[Role, Loop]]:
+    for role in schedule.roles:
+        for stmt in statements(role.body):
+            if isinstance(stmt, Loop) and _is_mma_loop(stmt):
+                yield role, stmt
+
+
+def _is_mma_loop(loop: Loop) -> bool:
+    own = [s for s in loop.body if isinstance(s, Op)]
+    return any(o.effects().engine is Engine.TENSOR for o in own) and any(map(is_wait, own))
+
+
+def _in_flight(op: Op) -> bool:
+    group = op.effects().group
+    waits_deep = is_wait(op) and group is not None and group.depth > 0
+    return waits_deep or (is_release(op) and op.offset < 0)
+
+
+def _needs_completion(op: Op) -> bool:
+    """Ordinary code on registers or memory, and signals that are not releases of a ring."""
+    effects = op.effects()
+    ordinary = any(a.proxy in (Proxy.REGISTER, Proxy.GENERIC) for a in effects.accesses)
+    signal = effects.signal
+    plain = signal is not None and signal.arrivals and not isinstance(signal.barrier, RingBarrier)
+    return ordinary or bool(plain) or effects.sync is not None
+
+
+def _refuse(
+    cls: type[Refusal], step: Pass, reason: str, role: Role | None, place: Place | None, fix: str
+) -> Refusal:
+    rows: tuple[Row, ...] = ()
+    if role is not None:
+        rows = (
+            Row(
+                label="role", text=role.name, place=place, role=role.name, replica=None, k=None,
+                tile=None,
+            ),
+        )  # fmt: skip
+    return cls(pass_name=step.text, reason=reason, rows=rows, missing=None, fix=fix)

@@ -1,0 +1,179 @@
+"""Passes and pipelines.
+
+A pass is a frozen dataclass: its kebab-case ``name``, its fields as options, preconditions apart
+from the rewrite.  A pipeline is a string such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``
+that parses and prints.  The manager verifies well-formedness after each pass and checks what the
+pass declares to keep, for each K of a range; it never trusts a pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, get_type_hints
+
+from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.target import PassBrokeTheSchedule
+from schedgen.happens_before.judge import explicit_bound
+from schedgen.happens_before.kept import KEEPS, Keep
+from schedgen.ir.ops import Place
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import Schedule
+from schedgen.ir.spec import verify
+
+
+class PassStopped(Exception):
+    """A pass refused (SG4xx) or broke what it promised to keep (SG901)."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.code} {finding.name}: {finding.message}")
+        self.finding = finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass(ABC):
+    """Base of all passes; a subclass's fields are its options.
+
+    The docstring of a pass has two parts, ``args:`` and ``rewrite:`` (a before -> after picture).
+    """
+
+    name: ClassVar[str]
+    keeps: ClassVar[frozenset[Keep]]
+
+    @abstractmethod
+    def refusals(self, schedule: Schedule) -> Iterator[Finding]:
+        """Why the pass cannot be applied; the first one is reported."""
+
+    @abstractmethod
+    def rewrite(self, schedule: Schedule) -> Schedule:
+        """The new schedule; the same object if nothing changed.  Preconditions hold."""
+
+    def apply(self, schedule: Schedule) -> Schedule:
+        """Check the preconditions, then rewrite.  Raises `PassStopped` with the refusal."""
+        for finding in self.refusals(schedule):
+            raise PassStopped(finding)
+        return self.rewrite(schedule)
+
+    @property
+    def text(self) -> str:
+        """``name{option=value}``; options that are None are left out."""
+        values = (
+            (f.name.replace("_", "-"), getattr(self, f.name)) for f in dataclasses.fields(self)
+        )
+        options = ",".join(f"{name}={value}" for name, value in values if value is not None)
+        return self.name + (f"{{{options}}}" if options else "")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Passes in the order in which they are applied."""
+
+    passes: tuple[Pass, ...]
+
+    @property
+    def text(self) -> str:
+        return ",".join(p.text for p in self.passes)
+
+    def rewrite(self, schedule: Schedule) -> Schedule:
+        """Apply all passes with their preconditions and well-formedness, nothing more."""
+        for step in self.passes:
+            schedule = _verified(step, step.apply(schedule))
+        return schedule
+
+    def steps(self, schedule: Schedule) -> Iterator[tuple[Pass, Schedule]]:
+        """Apply pass by pass, checking what each one keeps.  Raises `PassStopped`."""
+        for step in self.passes:
+            after = _verified(step, step.apply(schedule))
+            check_kept(step, schedule, after)
+            schedule = after
+            yield step, schedule
+
+
+def _verified(step: Pass, schedule: Schedule) -> Schedule:
+    try:
+        verify(schedule)
+    except IllFormed as error:
+        raise PassStopped(_broken(step, "well-formedness", error.message, None)) from error
+    return schedule
+
+
+def check_kept(step: Pass, before: Schedule, after: Schedule) -> None:
+    """Raise SG901 at the smallest K where a property that the pass declares is lost."""
+    if before is after:
+        return
+    for k_tiles in range(max(explicit_bound(before), explicit_bound(after)) + 1):
+        for keep in KEEPS:
+            if keep.name in step.keeps:
+                difference = keep.difference(before, after, k_tiles)
+                if difference is not None:
+                    raise PassStopped(_broken(step, keep.name, difference, k_tiles))
+
+
+def _broken(step: Pass, what: str, difference: str, k: int | None) -> PassBrokeTheSchedule:
+    return PassBrokeTheSchedule(
+        pass_name=step.text, property_name=what, difference=difference, k=k, rows=(), missing=None,
+        fix="this is a bug of the pass: report it with the schedule and the pipeline string",
+    )  # fmt: skip
+
+
+_ITEM = re.compile(r"\s*([a-z][a-z0-9-]*)\s*(?:\{([^{}]*)\})?\s*")
+
+
+def parse_pipeline(text: str, table: Mapping[str, type[Pass]]) -> Pipeline:
+    """The pipeline that a string describes.  Raises `IllFormed` (SG114) with the column."""
+    found: list[Pass] = []
+    position = 0
+    while position < len(text):
+        item = _ITEM.match(text, position)
+        if item is None:
+            raise _bad(f"expected a pass name at `{text[position:][:20]}`", position)
+        found.append(_make(item.group(1), item.group(2) or "", table, position))
+        position = item.end()
+        if position < len(text):
+            if text[position] != "," or not text[position + 1 :].strip():
+                raise _bad(f"expected `,` and a pass at `{text[position:][:20]}`", position)
+            position += 1
+    if not found:
+        raise _bad("a pipeline names at least one pass", 0)
+    return Pipeline(tuple(found))
+
+
+def _bad(message: str, position: int) -> IllFormed:
+    return IllFormed(code="SG114", message=message, place=Place("<pipeline>", 1, position + 1))
+
+
+def _make(name: str, options: str, table: Mapping[str, type[Pass]], position: int) -> Pass:
+    cls = table.get(name)
+    if cls is None:
+        raise _bad(f"there is no pass `{name}`; known are {', '.join(table)}", position)
+    fields = {f.name: f for f in dataclasses.fields(cls)}
+    values: dict[str, Any] = {}
+    for option in filter(None, (o.strip() for o in options.split(","))):
+        key, equals, value = (part.strip() for part in option.partition("="))
+        field = key.replace("-", "_")
+        if not equals or field not in fields or field in values:
+            known = ", ".join(f.replace("_", "-") for f in fields)
+            raise _bad(f"`{option}` is no option of `{name}` (once each: {known})", position)
+        values[field] = _value(cls, name, field, value, position)
+    missing = [
+        f.name.replace("_", "-")
+        for f in fields.values()
+        if f.default is dataclasses.MISSING and f.name not in values
+    ]
+    if missing:
+        raise _bad(
+            f"`{name}` needs the option {missing[0]}: `{name}{{{missing[0]}=...}}`", position
+        )
+    return cls(**values)
+
+
+def _value(cls: type[Pass], name: str, field: str, value: str, position: int) -> object:
+    if get_type_hints(cls)[field] is int:
+        if not re.fullmatch(r"\d{1,9}", value):
+            option = field.replace("_", "-")
+            raise _bad(f"`{option}` of `{name}` is a number of 0 or more, not `{value}`", position)
+        return int(value)
+    return value
