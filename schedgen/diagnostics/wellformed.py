@@ -251,7 +251,42 @@ class BadPipeline(Page):
     name = "bad-pipeline"
 
 
+class Unreadable(Page):
+    """An input or output cannot be used.
+
+    What it means
+        The name is no kernel and no readable text file, or the output cannot be written.
+    Why it is wrong
+        There is nothing to work on.
+    Example
+        `schedgen check hopper_matmul_v55`.
+    Fix
+        `schedgen list` names the kernels; `-` reads a schedule from standard input.
+    """
+
+    code = "SG115"
+    name = "unreadable-input"
+
+
+class BadRequest(Page):
+    """An option or argument has a value that means nothing.
+
+    What it means
+        A K range is reversed, a size is negative, or rows are no multiple of 16 bytes.
+    Why it is wrong
+        TMA needs rows of 16 B multiples; an empty range checks nothing.
+    Example
+        `schedgen check hopper_matmul_v5 --k 5..2`.
+    Fix
+        See `schedgen COMMAND --help`.
+    """
+
+    code = "SG116"
+    name = "bad-request"
+
+
 PAGES: tuple[type[Page], ...] = (
     SyntaxFault, DeclarationCount, UnknownName, DuplicateName, NoStages, SlabIndex, OutOfScope,
     UnknownType, ForeignTensor, NumberOutOfRange, WrongSide, BadDivisor, HiddenName, BadPipeline,
+    Unreadable, BadRequest,
 )  # fmt: skip

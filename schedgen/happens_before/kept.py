@@ -105,7 +105,7 @@ def _numerics(before: Schedule, after: Schedule, k_tiles: int) -> str | None:
 
 
 KEEPS: tuple[Property, ...] = (
-    Property("products", "each output element gets the same K products in the same order", _products),
+    Property("products", "each output element: the same K products in the same order", _products),
     Property("traffic", "each part of a slot is loaded equally often", _traffic),
     Property("handover", "each use is released equally often by each role", _handover),
     Property("numerics", "accumulator and element types are the same", _numerics),

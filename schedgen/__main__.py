@@ -1,0 +1,5 @@
+"""``python -m schedgen``."""
+
+from schedgen.cli import main
+
+main()

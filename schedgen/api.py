@@ -1,0 +1,330 @@
+"""What one does with a schedule: load, apply, check, emit, build, run.
+
+`Schedule` has no verbs; they are here, and `schedgen` re-exports them.  The command line is a thin
+face of this module.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from schedgen.build import BuildReport, build_kernel, launch, load_script
+from schedgen.diagnostics.finding import Finding, Row
+from schedgen.diagnostics.render import finding_text, tiles
+from schedgen.diagnostics.target import TargetCannotSay
+from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
+from schedgen.happens_before.judge import Outcome, Verdict, explicit_bound, judge
+from schedgen.ir.parser import parse as parse_text
+from schedgen.ir.printer import to_text
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
+from schedgen.ir.spec import verify
+from schedgen.kernels import KERNELS, kernel_schedule
+from schedgen.passes import PASSES
+from schedgen.pipeline import Pass, parse_pipeline
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Trips = Literal["all"] | int | tuple[int, int]
+"""``"all"``, one K, or (first, last), in tiles, both included."""
+
+ROW_BYTES = 16
+"""TMA strides are multiples of 16 bytes (cuTensorMapEncodeTiled)."""
+
+
+class Refused(Exception):
+    """The schedule was not emitted: the verdict says why."""
+
+    def __init__(self, verdict: Verdict, text: str) -> None:
+        super().__init__(text)
+        self.verdict = verdict
+
+
+class CannotEmit(Exception):
+    """The emitter has no tilus form for a construct (SG504)."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(f"{finding.code} {finding.name}: {finding.message}")
+        self.finding = finding
+
+
+def parse(text: str, *, name: str = "<text>") -> Schedule:
+    """The well-formed schedule of a text.  Raises `IllFormed` (SG1xx)."""
+    schedule = parse_text(text, file=name)
+    verify(schedule)
+    return schedule
+
+
+def load(what: str | Path) -> Schedule:
+    """A kernel by name, or a schedule from a ``.sched`` file.  Raises `IllFormed`."""
+    if str(what) in KERNELS:
+        return kernel_schedule(str(what))
+    path = Path(what)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
+    except (OSError, ValueError) as error:
+        known = ", ".join(KERNELS)
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+    return parse(text, name=str(path))
+
+
+def placed(schedule: Schedule) -> Schedule:
+    """The schedule with places; one that came from no file counts lines in its printed text."""
+    if schedule.source is not None:
+        return schedule
+    return replace(parse_text(to_text(schedule), file=schedule.name), source=None)
+
+
+def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
+    """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`."""
+    for step, after in parse_pipeline(pipeline, PASSES).steps(schedule):
+        yield step, placed(replace(after, source=None))
+
+
+def apply(schedule: Schedule, pipeline: str) -> Schedule:
+    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``."""
+    for _, after in apply_steps(schedule, pipeline):
+        schedule = after
+    return schedule
+
+
+def check(schedule: Schedule, k: Trips = "all") -> Verdict:
+    """Judge a schedule.  ``"all"`` looks at K = 0..N with N from its stages, lags and constants.
+
+    Raises `IllFormed` (SG116) for a K range that is negative or reversed.
+    """
+    if k == "all":
+        first, last = 0, explicit_bound(schedule)
+    else:
+        first, last = (k, k) if isinstance(k, int) else k
+    if first < 0 or last < first:
+        message = f"the K range {first}..{last} is empty or negative"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return judge(placed(schedule), trips=range(first, last + 1))
+
+
+def verdict_line(verdict: Verdict, *, tile_k: int) -> str:
+    """``checked for K = 0..13 tiles (not a proof for larger K)`` and its siblings."""
+    low, high = verdict.scope
+    if high < low:
+        return f"{verdict.outcome}: no K was judged; {verdict.reason}"
+    span = f"K = {tiles(low, tile_k)}" if low == high else f"K = {low}..{high} tiles"
+    if verdict.outcome is Outcome.CHECKED:
+        return f"checked for {span} (explicitly; not a proof for other K)"
+    if verdict.outcome is Outcome.REFUTED:
+        count = len(verdict.findings)
+        return f"refuted ({count} finding{'' if count == 1 else 's'}; {span} judged)"
+    return f"{verdict.outcome}: {verdict.reason}; {span} judged"
+
+
+def emit(
+    schedule: Schedule, *, static_k: bool = False, unsafe: bool = False, made_by: str | None = None
+) -> str:
+    """The tilus kernel as Python source.
+
+    Raises `Refused` for a schedule that was not found right (``unsafe`` writes the finding into the
+    header instead), `CannotEmit` (SG504) for constructs without a tilus form.
+    """
+    verdict = check(schedule)
+    step = schedule.tile.k
+    findings = "\n".join(finding_text(f, tile_k=step) for f in verdict.findings)
+    if not verdict.ok and not unsafe:
+        raise Refused(verdict, findings or verdict_line(verdict, tile_k=step))
+    finding = None if verdict.ok else findings or verdict_line(verdict, tile_k=step)
+    try:
+        return emit_tilus(
+            schedule, static_k=static_k, made_by=made_by or origin(schedule),
+            verdict=verdict_line(verdict, tile_k=step), finding=finding,
+            regenerate=_command(schedule, static_k=static_k, unsafe=unsafe),
+        )  # fmt: skip
+    except EmitUnsupported as error:
+        raise CannotEmit(_unsupported(error)) from error
+
+
+def _command(schedule: Schedule, *, static_k: bool, unsafe: bool) -> str:
+    known = schedule.name in KERNELS and kernel_schedule(schedule.name) == schedule
+    what = schedule.name if known else (schedule.source or f"{schedule.name}.sched")
+    flags = [flag for flag, on in (("--static-k", static_k), ("--unsafe", unsafe)) if on]
+    return " ".join(["schedgen emit", what, *flags])
+
+
+def origin(schedule: Schedule) -> str:
+    """How a schedule came to be, for the header of its kernel."""
+    kernel = KERNELS.get(schedule.name)
+    if kernel is not None and kernel_schedule(schedule.name) == schedule:
+        return kernel.name if kernel.base is None else f"{kernel.base} -p '{kernel.pipeline}'"
+    return schedule.source or f"the schedule {schedule.name}"
+
+
+def _unsupported(error: EmitUnsupported) -> TargetCannotSay:
+    text = error.op.text if error.op is not None else "this schedule"
+    row = Row(label="op", text=text, place=error.place, role="", replica=None, k=None, tile=None)
+    return TargetCannotSay(
+        construct=text, reason=error.message, rows=(row,), missing=None,
+        fix="use the constructs that passes produce",
+    )  # fmt: skip
+
+
+def build(
+    schedule: Schedule, *, m: int = 8192, n: int = 8192, k: int = 8192, static_k: bool = False,
+    unsafe: bool = False,
+) -> BuildReport:  # fmt: skip
+    """Compile for sm_90a without a GPU; sizes are elements.  Raises what `emit` and
+    `build.build_kernel` raise."""
+    require_rows(schedule, n=n, k=k)
+    text = emit(schedule, static_k=static_k, unsafe=unsafe)
+    with tempfile.TemporaryDirectory(prefix="schedgen-") as folder:
+        path = Path(folder) / f"{schedule.name}.py"
+        path.write_text(text, encoding="utf-8")
+        return build_kernel(
+            path, class_name=class_name(schedule), shape=(m, n, k),
+            wait_depths=wait_depths(schedule),
+        )  # fmt: skip
+
+
+def require_rows(schedule: Schedule, *, n: int, k: int) -> None:
+    """Refuse sizes whose rows are not a multiple of 16 bytes: TMA cannot address them."""
+    p = schedule.problem
+    for word, extent, tensor in (("k", k, p.left), ("k", k, p.right), ("n", n, p.out)):
+        size = extent * ELEMENT_BYTES[tensor.dtype]
+        if extent < 0 or size % ROW_BYTES:
+            unit = ROW_BYTES // ELEMENT_BYTES[tensor.dtype]
+            message = (
+                f"{word} = {extent}: rows of {tensor.name} are {size} bytes, not a multiple of "
+                f"{ROW_BYTES}; use a multiple of {unit}"
+            )
+            raise IllFormed(code="SG116", message=message, place=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """A product and how far it is from float64: ``error`` is the relative Frobenius norm."""
+
+    device: str
+    why: str
+    m: int
+    n: int
+    k: int
+    error: float
+    limit: float
+    hazards: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return self.error <= self.limit and not self.hazards
+
+
+ERROR_LIMIT = 1e-3
+"""Relative error that fp32 accumulation and fp16 results stay under (2.1e-4 measured at 8192)."""
+
+
+def cuda_reason() -> str | None:
+    """None where a kernel can run on a GPU here, else why not."""
+    import importlib.util
+
+    if any(importlib.util.find_spec(name) is None for name in ("torch", "tilus")):
+        return "the tilus extra is not installed"
+    import torch
+
+    if not torch.cuda.is_available():
+        return "there is no GPU that torch can use"
+    if torch.cuda.get_device_capability() != (9, 0):
+        return f"{torch.cuda.get_device_name()} is no Hopper GPU"
+    return None
+
+
+def run(
+    schedule: Schedule, *, m: int, n: int, k: int, device: str = "auto", seed: int = 0,
+    unsafe: bool = False, progress: Callable[[int, int], None] | None = None,
+) -> RunResult:  # fmt: skip
+    """Execute on a GPU or on the abstract machine and compare with float64; sizes are elements.
+
+    Inputs are normal fp16 numbers of ``seed``.  Raises `IllFormed` (SG116) for sizes that TMA
+    cannot address or a GPU that is not there, `Refused` as `emit` does.
+    """
+    require_rows(schedule, n=n, k=k)
+    if min(m, n) < 1:
+        raise IllFormed(code="SG116", message="m and n must be 1 or more", place=None)
+    reason = None if device == "cpu" else cuda_reason()
+    if device == "cuda" and reason is not None:
+        raise IllFormed(code="SG116", message=f"cannot run on a GPU: {reason}", place=None)
+    if device == "cpu" or reason is not None:
+        why = "asked for" if device == "cpu" else reason or ""
+        return _run_machine(schedule, m, n, k, seed, why, progress)
+    return _run_cuda(schedule, m, n, k, seed, unsafe=unsafe)
+
+
+def _inputs(m: int, n: int, k: int, seed: int) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
+    import numpy as np
+
+    source = np.random.default_rng(seed)
+    a = source.standard_normal((m, k), dtype=np.float32).astype(np.float16)
+    return a, source.standard_normal((n, k), dtype=np.float32).astype(np.float16)
+
+
+def relative_error(out: NDArray[np.floating], ref: NDArray[np.float64]) -> float:
+    """``|out - ref| / |ref|``; NaN counts as infinite, and so does anything nonzero beside zero."""
+    import numpy as np
+
+    difference = float(np.linalg.norm(out.astype(np.float64) - ref))
+    size = float(np.linalg.norm(ref))
+    if np.isnan(difference):
+        return float("inf")
+    if size == 0.0:
+        return 0.0 if difference == 0.0 else float("inf")
+    return difference / size
+
+
+def _run_machine(
+    schedule: Schedule, m: int, n: int, k: int, seed: int, why: str,
+    progress: Callable[[int, int], None] | None,
+) -> RunResult:  # fmt: skip
+    from schedgen.machine import multiply, seeded
+
+    a, b = _inputs(m, n, k, seed)
+    out, hazards = multiply(placed(schedule), a, b, policy=seeded(seed), progress=progress)
+    error = relative_error(out, _reference(schedule, a, b))
+    return RunResult(
+        device="abstract machine", why=why, m=m, n=n, k=k, error=error, limit=ERROR_LIMIT,
+        hazards=tuple(f"{h.kind}: {h.message}" for h in hazards),
+    )  # fmt: skip
+
+
+def _reference(
+    schedule: Schedule, a: NDArray[np.float16], b: NDArray[np.float16]
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    kernel = KERNELS.get(schedule.name)
+    if kernel is not None:
+        return kernel.reference(a, b)
+    return a.astype(np.float64) @ b.astype(np.float64).T
+
+
+def _run_cuda(schedule: Schedule, m: int, n: int, k: int, seed: int, *, unsafe: bool) -> RunResult:
+    import torch
+
+    text = emit(schedule, unsafe=unsafe)
+    a, b = (torch.from_numpy(x).cuda() for x in _inputs(m, n, k, seed))
+    c = torch.full((m, n), float("nan"), dtype=torch.float16, device="cuda")
+    with tempfile.TemporaryDirectory(prefix="schedgen-") as folder:
+        path = Path(folder) / f"{schedule.name}.py"
+        path.write_text(text, encoding="utf-8")
+        launch(load_script(path), a, b, c)
+        torch.cuda.synchronize()
+    ref = (a.double() @ b.double().T).cpu().numpy()
+    error = relative_error(c.cpu().numpy(), ref)
+    return RunResult(
+        device=torch.cuda.get_device_name(), why="it is a Hopper GPU", m=m, n=n, k=k, error=error,
+        limit=ERROR_LIMIT, hazards=(),
+    )  # fmt: skip

@@ -1,0 +1,339 @@
+"""The command line: thin, scriptable, and the place where exceptions become exit codes.
+
+Exit codes: 0 found right, 1 the schedule is wrong or a pass refuses, 2 bad input or usage,
+3 cannot say (budget, unsupported, or a missing toolchain).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from schedgen import __version__, api
+from schedgen.build import BuildFailed, ToolchainMissing
+from schedgen.diagnostics.catalog import CATALOG, page
+from schedgen.diagnostics.render import finding_json, finding_text
+from schedgen.happens_before.judge import Outcome, Verdict
+from schedgen.ir.axioms import AXIOMS
+from schedgen.ir.printer import to_text
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import Schedule
+from schedgen.kernels import KERNELS, kernel_schedule
+from schedgen.passes import PASSES
+from schedgen.pipeline import PassStopped
+
+EXIT = {
+    Outcome.REFUTED: 1, Outcome.UNSUPPORTED: 3, Outcome.BUDGET: 3, Outcome.CHECKED: 0,
+    Outcome.PROVED: 0,
+}  # fmt: skip
+
+FORMAT = click.option(
+    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+INPUT = click.argument("source", metavar="INPUT")
+UNSAFE = click.option("--unsafe", is_flag=True, help="go on with a schedule that was not accepted")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="schedgen")
+def cli() -> None:
+    """Hopper GEMM K-loop schedules as values: transform, check, emit, build, run.
+
+    INPUT is a kernel's name (see `schedgen list`), a .sched file, or `-` for standard input.
+    """
+
+
+def read(source: str) -> Schedule:
+    """The schedule that INPUT names."""
+    if source != "-":
+        return api.load(source)
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
+    return api.parse(text, name="<stdin>")
+
+
+def write(text: str, path: Path) -> None:
+    """Write to a temporary name beside the file, then rename: never half a file."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as out:
+                out.write(text)
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(name, 0o666 & ~umask)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        message = f"cannot write `{path}`: {error.strerror}"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+
+
+def deliver(text: str, path: Path | None) -> None:
+    """To the file if there is one, else to standard output, plainly."""
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write(text, path)
+        click.echo(f"wrote {path}", err=True)
+
+
+def stop(text: str, code: int) -> NoReturn:
+    click.echo(text.rstrip("\n"), err=True)
+    raise SystemExit(code)
+
+
+@cli.command("list")
+def list_command() -> None:
+    """Kernels with their pipeline strings, and passes, one line each."""
+    for kernel in KERNELS.values():
+        made = "" if kernel.base is None else f"   {kernel.base} -p '{kernel.pipeline}'"
+        click.echo(f"kernel  {kernel.name}  {kernel.summary}{made}")
+    for name, cls in PASSES.items():
+        summary = (cls.__doc__ or "").strip().splitlines()[0]
+        keeps = ", ".join(sorted(cls.keeps))
+        click.echo(f"pass    {name}  {summary} Keeps {keeps}.")
+
+
+@cli.command()
+@INPUT
+def show(source: str) -> None:
+    """Print the text form of a schedule."""
+    click.echo(to_text(read(source)), nl=False)
+
+
+@cli.command()
+@INPUT
+@click.option("-p", "--pipeline", required=True, help="such as 'set-stages{n=4}'; quote it")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write here")
+@click.option("--print-between", is_flag=True, help="show the schedule after each pass")
+@UNSAFE
+def opt(source: str, pipeline: str, output: Path | None, print_between: bool, unsafe: bool) -> None:
+    """Apply a pipeline of passes; prints or writes only what is not refuted."""
+    schedule = read(source)
+    for step, after in api.apply_steps(schedule, pipeline):
+        schedule = after
+        if print_between:
+            click.echo(f"# after {step.text}\n{to_text(after)}", err=True)
+    verdict = api.check(schedule)
+    click.echo(api.verdict_line(verdict, tile_k=schedule.tile.k), err=True)
+    if not verdict.ok and not unsafe:
+        stop(findings_text(schedule, verdict), EXIT[verdict.outcome])
+    deliver(to_text(schedule), output)
+
+
+def findings_text(schedule: Schedule, verdict: Verdict) -> str:
+    parts = [finding_text(f, tile_k=schedule.tile.k) for f in verdict.findings]
+    return "\n".join(parts)
+
+
+def trips(text: str) -> api.Trips:
+    """``all``, ``N`` or ``A..B`` (B included)."""
+    if text == "all":
+        return "all"
+    first, dots, last = text.partition("..")
+    numbers = (first, last) if dots else (first,)
+    if not all(n.strip().isdecimal() and len(n) < 10 for n in numbers):
+        message = f"`--k {text}`: give all, one number of tiles, or A..B"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return (int(first), int(last)) if dots else int(first)
+
+
+@cli.command()
+@INPUT
+@click.option("--k", "k", default="all", show_default=True, help="K tiles: all, N, or A..B")
+@FORMAT
+def check(source: str, k: str, style: str) -> None:
+    """Judge a schedule: races, deadlocks, counts, coverage, capacity."""
+    schedule = read(source)
+    verdict = api.check(schedule, trips(k))
+    if style == "json":
+        value = verdict_json(schedule, verdict, source)
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
+        if verdict.ok:
+            done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
+            click.echo(f"obligations: {done}")
+        else:
+            click.echo(findings_text(schedule, verdict), nl=False)
+    raise SystemExit(EXIT[verdict.outcome])
+
+
+def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str, Any]:
+    """The JSON of `check`, as the README promises it."""
+    return {
+        "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
+        "verdict": str(verdict.outcome),
+        "scope": {"k": list(verdict.scope)},
+        "reason": verdict.reason,
+        "certificate": None,
+        "obligations": verdict.obligations,
+        "findings": [finding_json(f) for f in verdict.findings],
+        "version": __version__,
+    }
+
+
+@cli.command()
+@INPUT
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write FILE.py")
+@click.option("--static-k", is_flag=True, help="make k_size a constant of the kernel")
+@UNSAFE
+def emit(source: str, output: Path | None, static_k: bool, unsafe: bool) -> None:
+    """Emit the schedule as a tilus kernel; refuses what was not accepted."""
+    deliver(api.emit(read(source), static_k=static_k, unsafe=unsafe), output)
+
+
+@cli.command()
+@INPUT
+@click.option("--m", type=int, default=8192, show_default=True)
+@click.option("--n", type=int, default=8192, show_default=True)
+@click.option("--k", type=int, default=8192, show_default=True)
+@click.option("--static-k", is_flag=True, help="make k_size a constant of the kernel")
+@UNSAFE
+@FORMAT
+def build(source: str, m: int, n: int, k: int, static_k: bool, unsafe: bool, style: str) -> None:
+    """Compile for sm_90a (no GPU needed) and look at registers, spills and SASS."""
+    report = api.build(read(source), m=m, n=n, k=k, static_k=static_k, unsafe=unsafe)
+    text = json.dumps(report.to_json(), indent=2) if style == "json" else report.to_text()
+    click.echo(text.rstrip("\n"))
+    raise SystemExit(0 if report.ok else 1)
+
+
+@cli.command()
+@INPUT
+@click.option("--m", type=int, required=True)
+@click.option("--n", type=int, required=True)
+@click.option("--k", type=int, required=True)
+@click.option("--device", type=click.Choice(["auto", "cuda", "cpu"]), default="auto")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@UNSAFE
+def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: bool) -> None:
+    """Execute on a GPU or on the abstract machine; compare with a float64 reference."""
+    schedule = read(source)
+    result = api.run(
+        schedule, m=m, n=n, k=k, device=device, seed=seed, unsafe=unsafe,
+        progress=progress_line(schedule, m, n, k),
+    )  # fmt: skip
+    click.echo(run_text(result))
+    raise SystemExit(0 if result.ok else 1)
+
+
+LONG_SECONDS = 5.0
+
+
+def progress_line(schedule: Schedule, m: int, n: int, k: int) -> Callable[[int, int], None] | None:
+    """A progress bar for long runs of the abstract machine; announced with its estimate."""
+    from schedgen.machine import estimate_seconds
+
+    bar: list[Any] = []
+
+    def show_progress(done: int, total: int) -> None:
+        if not bar:
+            seconds = estimate_seconds(schedule, m=m, n=n, k=k)
+            if seconds < LONG_SECONDS:
+                bar.append(None)
+                return
+            click.echo(
+                f"the abstract machine needs about {seconds:.0f} s for {total} CTAs", err=True
+            )
+            bar.append(click.progressbar(length=total, file=sys.stderr, label="CTAs"))
+            bar[0].__enter__()
+        if bar[0] is not None:
+            bar[0].update(done - bar[0].pos)
+            if done == total:
+                bar[0].__exit__(None, None, None)
+
+    return show_progress
+
+
+def run_text(result: api.RunResult) -> str:
+    head = f"{result.m} x {result.n} x {result.k} on {result.device} ({result.why})"
+    verdict = "right" if result.ok else "WRONG"
+    lines = [f"{head}: {verdict}, relative error {result.error:.3g} against float64"]
+    lines += [f"  saw {hazard}" for hazard in result.hazards[:10]]
+    return "\n".join(lines)
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Print the page of a code, such as SG203."""
+    text = page(code)
+    if text is None:
+        known = f"{min(CATALOG)} to {max(CATALOG)}"
+        stop(f"error: there is no code `{code}`; codes run from {known}", 2)
+    click.echo(text, nl=False)
+
+
+@cli.command()
+def axioms() -> None:
+    """Print the axioms of the machine model, with their sources."""
+    for axiom in AXIOMS:
+        mark = " (ASSUMPTION)" if axiom.assumed else ""
+        click.echo(f"{axiom.subject}{mark}: {axiom.text} [{axiom.source}]")
+
+
+@cli.command()
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write the kernel here")
+def demo(output: Path | None) -> None:
+    """V4 becomes V5 by a pass, is judged, emitted and executed."""
+    v4, v5 = kernel_schedule("hopper_matmul_v4"), KERNELS["hopper_matmul_v5"]
+    assert v5.pipeline is not None
+    click.echo(f"== V4: serial consumers\n{to_text(v4)}")
+    click.echo(f"== the pass: schedgen opt hopper_matmul_v4 -p '{v5.pipeline}'")
+    schedule = v4
+    for step, after in api.apply_steps(v4, v5.pipeline):
+        schedule = after
+        click.echo(f"   {step.text} keeps {', '.join(sorted(step.keeps))}: checked")
+    schedule = kernel_schedule(v5.name)
+    click.echo(f"\n== V5: one wgmma group in flight, releases one step behind\n{to_text(schedule)}")
+    verdict = api.check(schedule)
+    total = sum(verdict.obligations.values())
+    click.echo(f"== verdict: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
+    click.echo(f"   {total} obligations under {len(verdict.obligations)} codes, none violated")
+    path = output or Path(tempfile.mkdtemp(prefix="schedgen-demo-")) / f"{v5.name}.py"
+    write(api.emit(schedule), path)
+    click.echo(f"== emitted: {path}")
+    result = api.run(schedule, m=384, n=512, k=576)
+    click.echo(f"== executed: {run_text(result)}")
+    raise SystemExit(0 if verdict.ok and result.ok else 1)
+
+
+def main() -> None:
+    """Run the command line; every expected failure is one clear message and an exit code."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as leave:
+        raise SystemExit(leave.exit_code) from None
+    except click.Abort:
+        raise SystemExit(130) from None
+    except click.ClickException as error:
+        error.show()
+        raise SystemExit(2) from None
+    except IllFormed as error:
+        stop(str(error), 2)
+    except (PassStopped, api.CannotEmit) as error:
+        stop(finding_text(error.finding, tile_k=1), 1)
+    except api.Refused as error:
+        stop(f"not emitted (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
+    except ToolchainMissing as error:
+        stop(f"error: {error}", 3)
+    except BuildFailed as error:
+        stop(f"error: {error}", 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(141) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
