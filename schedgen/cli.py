@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from schedgen import __version__, api
-from schedgen.build import BuildFailed, ToolchainMissing
+from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -206,9 +206,25 @@ def emit(source: str, output: Path | None, static_k: bool, unsafe: bool) -> None
 def build(source: str, m: int, n: int, k: int, static_k: bool, unsafe: bool, style: str) -> None:
     """Compile for sm_90a (no GPU needed) and look at registers, spills and SASS."""
     report = api.build(read(source), m=m, n=n, k=k, static_k=static_k, unsafe=unsafe)
-    text = json.dumps(report.to_json(), indent=2) if style == "json" else report.to_text()
-    click.echo(text.rstrip("\n"))
+    click.echo(report.to_json() if style == "json" else build_text(report))
     raise SystemExit(0 if report.ok else 1)
+
+
+def build_text(report: BuildReport) -> str:
+    """The numbers of a build, one line each, and what is wrong with it."""
+    hgmma = ", ".join(f"{shape} x{count}" for shape, count in report.hgmma)
+    depths = ", ".join(f"{depth} x{count}" for depth, count in report.depbar)
+    lines = [
+        f"{report.kernel}: {'ok' if report.ok else 'NOT OK'} at m, n, k = {report.shape}",
+        f"  nvcc      : {report.nvcc.version} ({report.nvcc.path})",
+        f"  registers : {report.registers} per thread, {report.stack} bytes of stack, "
+        f"{report.spill_stores + report.spill_loads} bytes spilled",
+        f"  shared    : {report.shared_bytes} bytes",
+        f"  SASS      : HGMMA {hgmma}; DEPBAR gsb0 depth {depths}; UTMALDG x{report.utmaldg}",
+    ]
+    return "\n".join(
+        [*lines, *(f"  problem   : {p}" for p in (*report.advisories, *report.problems))]
+    )
 
 
 @cli.command()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 
-from schedgen.diagnostics import order, progress, target, wellformed
+from schedgen.diagnostics import order, progress, target, tensor, wellformed
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.wellformed import Page
 
+_FAMILIES = (wellformed.PAGES, order.FINDINGS, tensor.FINDINGS, progress.FINDINGS, target.FINDINGS)
+
 CATALOG: dict[str, type[Finding] | type[Page]] = {
     entry.code: entry
-    for entry in (*wellformed.PAGES, *order.FINDINGS, *progress.FINDINGS, *target.FINDINGS)
+    for entry in sorted((e for family in _FAMILIES for e in family), key=lambda e: e.code)
 }
 
 HEADINGS = ("What it means", "Why it is wrong", "Example", "Fix")

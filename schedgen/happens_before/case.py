@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from schedgen.diagnostics.finding import Finding, Row, Step
-from schedgen.happens_before.matching import Event, Matching, reachability
+from schedgen.happens_before.matching import Matching, reachability
+from schedgen.happens_before.record import Event
 from schedgen.happens_before.unroll import Instance, StorageKey
 from schedgen.ir.effects import RingBarrier
 from schedgen.ir.ops import Place

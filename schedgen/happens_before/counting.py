@@ -29,7 +29,7 @@ from schedgen.happens_before.case import (
     op_phrase,
     row,
 )
-from schedgen.happens_before.matching import BarrierLog, BarrierWaiting
+from schedgen.happens_before.record import BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from schedgen.diagnostics.order import KCoverage, OperandMismatch, OutputCoverage
+from schedgen.diagnostics.tensor import KCoverage, OperandMismatch, OutputCoverage
 from schedgen.happens_before.case import Case, Violation, row
 from schedgen.happens_before.groups import executes
 from schedgen.happens_before.unroll import Instance, unroll

@@ -35,7 +35,7 @@ from schedgen.happens_before.counting import (
     declared_contributions,
     lapped_violation,
 )
-from schedgen.happens_before.matching import Actor, BarrierLog, BarrierWaiting
+from schedgen.happens_before.record import Actor, BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedgen.diagnostics.order import (
+from schedgen.diagnostics.tensor import (
     AccumulatorRead,
     InFlightAtExit,
     MissingWgmmaFence,
     UncommittedMma,
 )
 from schedgen.happens_before.case import Case, Violation, op_phrase, row
-from schedgen.happens_before.matching import Actor
+from schedgen.happens_before.record import Actor
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import AccRef, Engine
 
