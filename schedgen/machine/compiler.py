@@ -206,7 +206,8 @@ class _Walk:
         inert = not touches and signal is None and effects.engine is Engine.WARP
         silent = inert and not effects.accesses and effects.fence != "proxy"
         return Instruction(
-            seq, turn.op, turn.k, effects, touches, self.negative, wait, groups, stores, sync,
+            seq, turn.op, turn.k, effects, touches, self.negative, wait,
+            self._lacking(effects), groups, stores, sync,
             signalled, self._delivered(effects, touches), free_after, unfenced, blocking,
             silent and not blocking and not self.negative,
         )  # fmt: skip
@@ -249,6 +250,14 @@ class _Walk:
         if wait.parity is not None:
             parity = evaluate(wait.parity, turn.names, self.layout.stages)
         return barrier, parity & 1
+
+    def _lacking(self, effects: Effects) -> int | None:
+        wait = effects.wait
+        if wait is None or wait.parity is not None or not isinstance(wait.barrier, RingBarrier):
+            return None
+        ring = wait.barrier.ring
+        use = self._use(ring, wait.offset) - self.layout.stages[ring]
+        return use if wait.barrier.side == "empty" and use >= 0 else None
 
     def _queues(self, seq: int, effects: Effects) -> tuple[int, int]:
         """Commits are counted; a wait needs all that this actor committed but the last few."""

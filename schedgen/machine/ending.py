@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import Program
+from schedgen.machine.program import Instruction, Program
 from schedgen.machine.state import State
 
 
@@ -41,12 +41,16 @@ def waits_for(program: Program, state: State, actor: int) -> tuple[str, str | No
         name, barrier = program.barriers[number][0], state.barriers[number]
         lacks = [f"{barrier.pending} of {barrier.count} arrivals"] if barrier.pending else []
         lacks += [f"{barrier.bytes} bytes"] if barrier.bytes else []
-        missing = " and ".join(lacks)
-        return f"{name} stays in a phase of parity {parity}, which lacks {missing}", name
+        text = f"{name} stays in a phase of parity {parity}, which lacks {' and '.join(lacks)}"
+        return text + _unreleased(here), name
     if here.groups:
         retired = state.retired[program.actors[actor].team]
         return f"{here.groups} mma groups must retire, {retired} did", None
     return f"{here.stores} groups of stores must drain, {state.drained[actor]} did", None
+
+
+def _unreleased(here: Instruction) -> str:
+    return "" if here.lacking is None else f": use {here.lacking} is not released"
 
 
 def in_flight(program: Program, state: State) -> Iterator[Remark]:

@@ -49,6 +49,7 @@ class Instruction(NamedTuple):
     touches: tuple[Touch, ...]
     negative: bool  # names a use before the first
     wait: tuple[int, int] | None  # barrier, parity
+    lacking: int | None  # the use whose release a wait on an empty barrier waits for
     groups: int  # wgmma groups of the team that must have retired
     stores: int  # groups of TMA stores of the actor that must have drained
     sync: int | None  # named barrier

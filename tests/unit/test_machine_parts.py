@@ -1,8 +1,12 @@
 """The abstract machine part by part: barriers, actors, proxies, stores, named barriers."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import schedgen.machine
 from schedgen.ir.parser import parse
 from schedgen.machine import Operands, UnfitOperands, adversaries, execute, seeded
 from schedgen.machine.barrier import Mbarrier, NamedBarrier
@@ -257,3 +261,19 @@ def test_operands_must_fit_the_trip_count():
     s = schedule("role x warp { touch acc }")
     with pytest.raises(UnfitOperands, match="k = 40 is not 2 tiles of 16"):
         execute(s, k_tiles=2, policy=seeded(0), operands=wrong, stop_at_first=False)
+
+
+# --- independence
+def test_machine_knows_the_ir_alone_and_no_op_by_its_class():
+    folder = Path(schedgen.machine.__file__).parent
+    imported = {
+        (node.module, alias.name)
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("schedgen")
+        for alias in node.names
+    }
+    assert {module.split(".")[1] for module, _ in imported} == {"ir", "machine"}
+    assert {name for module, name in imported if module == "schedgen.ir.ops"} == {"Op", "Place"}
+    text = "".join(file.read_text(encoding="utf-8") for file in folder.glob("*.py"))
+    assert ".keyword" not in text
