@@ -20,8 +20,8 @@ from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.expr import Int, atoms
 from schedgen.ir.schedule import If, Loop, Schedule, statements
 
-MAX_TRIPS = 2_000
-"""Most K that one call looks at one by one."""
+TOTAL_EVENTS = 300_000
+"""Events that one call looks at, over all K, before it says `budget`: some ten seconds."""
 
 
 class Outcome(StrEnum):
@@ -85,12 +85,14 @@ def judge(schedule: Schedule, *, trips: Iterable[int]) -> Verdict:
     seen: set[tuple[str, ...]] = set()
     reached: list[int] = []
     reason = None
+    left = TOTAL_EVENTS
     for k_tiles in wanted:
-        if len(reached) >= MAX_TRIPS:
-            reason = f"more than {MAX_TRIPS} trip counts; K = {reached[-1]} was the last"
+        if left <= 0:
+            reason = f"more than {TOTAL_EVENTS} events before K = {k_tiles}"
             break
         try:
             case = Case(schedule, k_tiles, checked)
+            left -= len(case.before)
         except OverBudget:
             reason = f"K = {k_tiles} has more events than the checker unrolls"
             break
