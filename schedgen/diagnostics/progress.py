@@ -79,7 +79,7 @@ class PhaseOvertaken(Finding):
         A barrier counts in its current phase, whatever the text meant; an overtaking arrival
         completes the wrong phase.
     Example
-        A producer that arrives twice on a barrier of count 1 with nobody waiting in between.
+        Two roles that both arrive on a barrier of count 1, neither after the other.
     Fix
         Wait for the previous phase before contributing to the next.
     """

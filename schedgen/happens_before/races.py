@@ -73,6 +73,8 @@ def _fills(writer: Interval, reader: Interval, first: Interval) -> bool:
     """Whether the write is the one that the reader should have waited for."""
     if writer.use is not None and reader.use is not None and not writer.ordinary:
         return writer.use <= reader.use
+    if writer.replica == reader.replica:
+        return writer.instance.seq < reader.instance.seq
     return writer is first
 
 
