@@ -49,10 +49,8 @@ def counting_violations(case: Case) -> Iterator[Violation]:
 
 def _negative_uses(case: Case) -> Iterator[Violation]:
     case.checked["SG309"] += len(case.matching.events)
-    for event in case.matching.negative:
+    for event, ring, use in case.matching.negative:
         i = case.instance_at(event.node)
-        assert i.negative_use is not None
-        ring, use = i.negative_use
         finding = NegativeUse(
             op=i.op.text, ring=ring, use=use, rows=(row("op", i),), missing=None,
             fix="peel the first steps, or guard the op until the use exists",

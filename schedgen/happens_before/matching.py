@@ -73,7 +73,7 @@ from schedgen.happens_before.record import (
     actor_threads,
 )
 from schedgen.happens_before.unroll import BarrierKey, Instance, OverBudget, unroll
-from schedgen.ir.effects import Engine, RingBarrier, SlotRef
+from schedgen.ir.effects import Engine, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.schedule import Schedule
 
 EVENT_BUDGET = 20_000
@@ -90,7 +90,7 @@ class Matching:
         self.graph: nx.DiGraph[int] = nx.DiGraph()
         self.barriers: dict[BarrierKey, BarrierLog] = {}
         self.waits: list[BarrierWaiting] = []
-        self.negative: list[Event] = []
+        self.negative: list[tuple[Event, str, int]] = []
         self.actors: list[Actor] = []
         self.replicas: list[list[Instance]] = []
         self.issues: dict[tuple[int, int], dict[int, int]] = {}
@@ -151,8 +151,9 @@ class Matching:
         if actor.waiting is not None:
             return self._retry(actor, actor.waiting)
         e = instance.effects
-        if actor.group_start is None and instance.negative_use is not None:
-            self.negative.append(self.events[self._issue(actor, instance)])
+        negative = self._negative(actor, instance) if actor.group_start is None else None
+        if negative is not None:
+            self.negative.append((self.events[self._issue(actor, instance)], *negative))
         elif e.wait is not None or e.sync is not None:
             self._begin_wait(actor, instance)
             return True
@@ -164,6 +165,14 @@ class Matching:
             self._complete(actor, instance, node)
         actor.position += 1
         return True
+
+    def _negative(self, actor: Actor, instance: Instance) -> tuple[str, int] | None:
+        """What the op names before its first use: a ring and use, or a barrier and phase."""
+        wait = instance.effects.wait
+        if wait is not None and isinstance(wait.barrier, PlainBarrier) and wait.parity is None:
+            phase = actor.awaits.get(instance.barrier(wait.barrier, 0), 0) + wait.offset
+            return (wait.barrier.name, phase) if phase < 0 else None
+        return instance.negative_use
 
     def _event(
         self, kind: EventKind, instance: Instance | None, actor: int | None, after: Iterable[int]
@@ -258,15 +267,14 @@ class Matching:
         """The completion that a wait names, and the parity that it tests."""
         wait = inst.effects.wait
         assert wait is not None
-        if wait.parity is not None:
-            return None, inst.value(wait.parity) % 2
         if isinstance(wait.barrier, RingBarrier):
-            ring = wait.barrier.ring
-            turn = inst.use(ring, wait.offset) // inst.stages[ring]
+            turn = inst.use(wait.barrier.ring, wait.offset) // inst.stages[wait.barrier.ring]
             declared = turn if wait.barrier.side == "full" else turn - 1
         else:
-            declared = actor.awaits.get(key, 0)
-            actor.awaits[key] = declared + 1
+            declared = actor.awaits.get(key, 0) + wait.offset
+            actor.awaits[key] = actor.awaits.get(key, 0) + 1
+        if wait.parity is not None:
+            return None, inst.value(wait.parity) % 2
         return declared, declared % 2
 
     def _retry(self, actor: Actor, waiting: BarrierWaiting) -> bool:

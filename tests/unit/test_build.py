@@ -13,10 +13,13 @@ import pytest
 from schedgen.build import (
     BuildFailed,
     BuildReport,
+    LoadedScript,
     Tool,
     ToolchainMissing,
     build_kernel,
     find_toolchain,
+    launch,
+    load_script,
 )
 from schedgen.build import toolchain as tools
 from schedgen.build.report import read_report
@@ -141,14 +144,31 @@ def test_no_tilus_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         build_kernel(EMITTED / "hopper_matmul_v5.py", wait_depths=frozenset({0, 1}))
 
 
-@pytest.fixture
-def toolchain() -> None:
-    """Skips where this machine cannot compile for sm_90a."""
+def test_loading_compiles_nothing(tmp_path: Path) -> None:
     pytest.importorskip("tilus", reason="needs the tilus extra")
-    try:
-        find_toolchain()
-    except ToolchainMissing as missing:
-        pytest.skip(str(missing))
+    golden = EMITTED / "hopper_matmul_v5.py"
+    changed = tmp_path / "changed.py"
+    changed.write_text(golden.read_text() + "# other text\n")
+    loaded = [load_script(path, cache_root=tmp_path / "cache") for path in (golden, changed)]
+    assert [one.name for one in loaded] == ["HopperMatmulV5"] * 2
+    assert loaded[0].cache_dir != loaded[1].cache_dir
+    assert list(tmp_path.iterdir()) == [changed]
+
+
+def test_launch_wants_tensors_on_a_gpu() -> None:
+    torch = pytest.importorskip("torch", reason="needs the tilus extra")
+    a = torch.zeros(8, 8, dtype=torch.float16)
+    loaded = LoadedScript("v5", None, Path("unused"))
+    with pytest.raises(ValueError, match="a must be a contiguous float16 tensor on a CUDA device"):
+        launch(loaded, a, a, a)
+
+
+def test_a_file_without_a_kernel_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("tilus", reason="needs the tilus extra")
+    path = tmp_path / "empty.py"
+    path.write_text("import tilus\n")
+    with pytest.raises(ValueError, match="does not define exactly one kernel"):
+        load_script(path)
 
 
 COMPILED = [
@@ -158,7 +178,6 @@ COMPILED = [
 
 
 @pytest.mark.compile
-@pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize(("name", "depths", "shared"), COMPILED)
 def test_golden_kernels_compile_as_promised(
     name: str, depths: set[int], shared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +194,6 @@ def test_golden_kernels_compile_as_promised(
 
 
 @pytest.mark.compile
-@pytest.mark.usefixtures("toolchain")
 @pytest.mark.parametrize("k", [0, 64, 8192])
 def test_static_k_compiles_where_loops_are_empty(k: int, tmp_path: Path) -> None:
     text = (EMITTED / "hopper_matmul_v5.sched").read_text()
@@ -190,7 +208,6 @@ def test_static_k_compiles_where_loops_are_empty(k: int, tmp_path: Path) -> None
 
 
 @pytest.mark.compile
-@pytest.mark.usefixtures("toolchain")
 def test_same_machine_code_every_time(tmp_path: Path) -> None:
     path = EMITTED / "hopper_matmul_v4.py"
     for folder in ("one", "two"):
@@ -200,7 +217,6 @@ def test_same_machine_code_every_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.compile
-@pytest.mark.usefixtures("toolchain")
 def test_what_tilus_rejects_is_said(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     text = (EMITTED / "hopper_matmul_v4.py").read_text()
@@ -210,7 +226,6 @@ def test_what_tilus_rejects_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.compile
-@pytest.mark.usefixtures("toolchain")
 def test_an_emitted_kernel_runs_without_schedgen(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['schedgen'] = None; sys.path.insert(0, '.');"
