@@ -154,9 +154,16 @@ def surplus_bytes(case: Case, log: BarrierLog, i: Instance, node: int) -> Violat
 
 
 def byte_count(name: str, what: str, expected: int, delivered: int, i: Instance) -> ByteCount:
+    """Another number than is delivered; or the right one, announced after the arrival."""
+    late = expected == delivered
+    fix = (
+        "`expect` announces bytes and arrives at once"
+        if late
+        else (f"`expect {name} bytes {delivered}`")
+    )
     return ByteCount(
-        barrier=name, what=what, expected=expected, delivered=delivered, late=False,
-        rows=(row("signal", i),), missing=None, fix=f"`expect {name} bytes {delivered}`",
+        barrier=name, what=what, expected=expected, delivered=delivered, late=late,
+        rows=(row("signal", i),), missing=None, fix=fix,
     )  # fmt: skip
 
 
