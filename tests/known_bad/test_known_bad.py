@@ -47,6 +47,8 @@ def test_is_called_after_its_first_code(file):
 SAYS = {
     "sg203_early_release": ["tile 3", "stage 0", "the mma of tile 0"],
     "sg203_wait_two": ["tile 4", "stage 0", "the mma of tile 0"],
+    "sg203_early_release_on_the_second_ring": ["tile 3", "right.B", "the mma of tile 0"],
+    "sg203_early_release_on_the_ring_of_its_own_producer": ["tile 4", "right.B"],
     "sg308_lost_release": ["deadlock", "use 0 of tma", "never released"],
     "sg308_loop_release_dropped": ["use 0 of tma", "never released"],
     "sg308_last_release_dropped": ["use 0 of tma", "never released"],

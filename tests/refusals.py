@@ -1,0 +1,65 @@
+"""What is refused by other means than a schedule's text: pipelines, inputs, requests, emission.
+
+One table, used by the tests of the refusals and by the test that every code is provoked.
+"""
+
+import schedgen as sg
+from schedgen.diagnostics.finding import Finding
+from schedgen.passes import PASSES
+from schedgen.pipeline import Pipeline, parse_pipeline
+
+
+def changed(text: str, *pairs: tuple[str, str]) -> str:
+    """The text with each pair's first part replaced, once; it must be there."""
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+V4 = sg.show(sg.load("hopper_matmul_v4"))
+V5 = sg.show(sg.load("hopper_matmul_v5"))
+TWO_COMMITS = changed(V4, ("    commit\n", "    commit\n    commit\n"))
+
+PASS_REFUSALS = [
+    ("SG401", V5.replace("    wait 1\n", "").replace("  wait 0\n", ""), "overlap-wgmma{in-flight=1}"),
+    ("SG401", V4, "set-stages{n=4,ring=tmb}"),
+    ("SG402", V5, "set-stages{n=1}"),
+    ("SG402", V4, "set-stages{n=0}"),
+    ("SG402", V4, "overlap-wgmma{in-flight=3}"),
+    ("SG402", changed(V4, ("stages 3", "stages 1")), "overlap-wgmma{in-flight=1}"),
+    ("SG403", V5, "overlap-wgmma{in-flight=1}"),
+    ("SG403", V4, "overlap-wgmma{in-flight=1},overlap-wgmma{in-flight=1}"),
+    ("SG403", changed(V4, ("wait 0", "wait 1")), "overlap-wgmma{in-flight=1}"),
+    ("SG404", changed(V4, ("stages 3", "stages 9")), "overlap-wgmma{in-flight=8}"),
+    ("SG404", changed(TWO_COMMITS, ("stages 3", "stages 9")), "overlap-wgmma{in-flight=4}"),
+    ("SG405", changed(V4, ("    release", "    touch acc\n    release")), "overlap-wgmma{in-flight=1}"),
+    (
+        "SG405",
+        changed(V4, ("    release tma.empty\n", "    if k > 0 {\n    }\n    release tma.empty\n")),
+        "overlap-wgmma{in-flight=1}",
+    ),
+]  # fmt: skip
+"""Code, schedule, pipeline: the pass refuses, or its result would break at once."""
+
+BAD_PIPELINES = [
+    "", " ", ",", "set-stages{n=4},", ",set-stages{n=4}", "set-stages{n=4}set-stages{n=3}",
+    "set-stages{n=4", "set-stages n=4", "set-stages", "set-stages{}", "set-stages{m=4}",
+    "set-stages{n=}", "set-stages{n=four}", "set-stages{n=-1}", "set-stages{n=4,n=5}",
+    "set-stages{n=99999999999999}", "set-stages{4}", "overlap{in-flight=1}",
+    "overlap_wgmma{in_flight=1}", "overlap-wgmma{in-flight=1.5}", "Überlapp", "\0",
+]  # fmt: skip
+"""Strings that are no pipeline (SG114)."""
+
+
+def refusal(text: str, pipeline: str) -> Finding:
+    """The finding with which the pipeline stops on a schedule."""
+    try:
+        sg.apply(sg.parse(text), pipeline)
+    except sg.PassStopped as stopped:
+        return stopped.finding
+    raise AssertionError(f"{pipeline} was not refused")
+
+
+def pipeline_of(text: str) -> Pipeline:
+    return parse_pipeline(text, PASSES)
