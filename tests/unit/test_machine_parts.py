@@ -161,7 +161,17 @@ def test_elected_store_wait_does_not_hold_back_the_sisters():
 
 
 def test_proxy_fence_must_come_from_those_who_stored():
-    assert "proxy" in kinds(STAGED % ("by elected", "sync all"))
+    late_fence = "by elected sync all fence proxy by elected"
+    assert kinds(STAGED % (late_fence, "sync all")) == {"proxy"}
+    everybody = "by elected sync all fence proxy"
+    assert kinds(STAGED % (everybody, "sync all")) == set()
+
+
+def test_data_that_landed_over_an_unfenced_store_needs_no_fence():
+    text = RING + "role x warp { write r.S expect r.full bytes 512 load r.S 0 acquire r.full "
+    text += "tma-store r.S -> c store-commit store-wait 0 }"
+    for run in outcomes(text, 1):
+        assert [(h.kind, h.op) for h in run.hazards] == [("proxy", "load r.S 0")]
 
 
 def test_staged_store_reaches_the_output():
@@ -183,6 +193,10 @@ def test_staged_store_reaches_the_output():
         ("expect r.full bytes 512 load r.S 0 acquire r.full read r.S", set()),
         ("expect r.full bytes 512 load r.S 0 read r.S acquire r.full", {"read-early"}),
         ("expect r.full bytes 512 load r.S 0 write r.S acquire r.full", {"overwrite"}),
+        (
+            "write r.S expect r.full bytes 512 load r.S 0 read r.S acquire r.full",
+            {"overwrite", "proxy"},
+        ),
         ("load r.S 0 expect r.full bytes 512 acquire r.full", set()),
         ("expect-tx r.full bytes 512 load r.S 0 arrive r.full acquire r.full", set()),
         ("arrive r.full acquire r.full lag 0 acquire r.full", set()),
@@ -207,6 +221,8 @@ MMA = "write r.S fence proxy sync all fence %s mma acc, r.S, r.S, 0 commit %s wa
     [
         ("", "", 0, "store acc -> c", set()),
         ("touch acc", "", 0, "", {"fence"}),
+        ("touch acc fence", "", 0, "", set()),
+        ("", "", 0, "mma acc, r.S, r.S, 0 touch acc", {"accumulator", "exit"}),
         ("", "store acc -> c", 0, "", {"accumulator"}),
         ("", "", 1, "", {"exit"}),
         ("", "mma acc, r.S, r.S, 0", 0, "", {"exit"}),
