@@ -1,0 +1,200 @@
+"""The command line's contract: exit codes, what goes where, JSON alone on standard output."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import schedgen as sg
+from tests.command_line import schedgen
+from tests.refusals import V4, V5, changed
+
+EARLY = changed(V4, ("wait 0", "wait 1"), ("  store acc", "  wait 0\n  store acc"))
+HUGE = changed(V5, ("K {\n    acquire tma.empty", "K * 900 {\n    acquire tma.empty"))
+
+
+@pytest.mark.parametrize("kernel", ["hopper_matmul_v4", "hopper_matmul_v5"])
+def test_show_goes_into_check(kernel):
+    shown = schedgen("show", kernel)
+    checked = schedgen("check", "-", "--format", "json", stdin=shown.out)
+    assert (shown.code, shown.err, checked.code, checked.err) == (0, "", 0, "")
+    assert json.loads(checked.out)["verdict"] == "checked"
+
+
+def value_of(result, code):
+    """The JSON of a command that ended with ``code``; it stands alone on standard output."""
+    assert result.code == code
+    assert result.out.startswith("{")
+    assert result.out.endswith("}\n")
+    return json.loads(result.out)
+
+
+KEYS = {"schedule", "verdict", "scope", "certificate", "obligations", "findings", "version"}
+
+
+def test_json_of_what_is_right():
+    value = value_of(schedgen("check", "hopper_matmul_v5", "--format", "json"), 0)
+    assert KEYS - set(value) == set()
+    assert value["schedule"] == {
+        "name": "hopper_matmul_v5", "source": "hopper_matmul_v5", "text": V5,
+    }  # fmt: skip
+    assert (value["verdict"], value["findings"]) == ("checked", [])
+    low, high = value["scope"]["k"]
+    assert (low, high >= 2 * 4 + 1 + 2) == (0, True)
+    assert all(isinstance(n, int) and n > 0 for n in value["obligations"].values())
+    assert value["version"] == sg.__version__
+
+
+def test_json_of_what_is_wrong(tmp_path):
+    file = tmp_path / "early.sched"
+    file.write_text(EARLY)
+    value = value_of(schedgen("check", file, "--format", "json"), 1)
+    assert (value["verdict"], len(value["findings"])) == ("refuted", 1)
+    finding = value["findings"][0]
+    wanted = {"code", "name", "message", "k", "role", "places", "witness", "consequences", "fix"}
+    assert wanted - set(finding) == set()
+    assert (finding["code"], finding["k"]) == ("SG203", 4)
+    lines = EARLY.splitlines()
+    for place in finding["places"]:
+        assert place["file"] == str(file)
+    load = next(p for p in finding["places"] if p["label"] == "write")
+    assert lines[load["line"] - 1].strip() == load["op"]
+    assert (load["role"], load["k"]) == ("producer", 3)
+    assert [s["step"] for s in finding["witness"]] == list(range(len(finding["witness"])))
+    assert {"role", "replica", "event", "op", "k", "place"} - set(finding["witness"][0]) == set()
+
+
+def test_json_of_what_cannot_be_said():
+    arguments = ("check", "hopper_matmul_v4", "--k", "9000", "--format", "json")
+    value = value_of(schedgen(*arguments), 3)
+    assert value["verdict"] == "budget"
+    assert value["reason"]
+
+
+def test_places_without_a_file_count_lines_of_show():
+    value = value_of(schedgen("check", "-", "--format", "json", stdin=EARLY), 1)
+    assert {p["file"] for f in value["findings"] for p in f["places"]} == {"<stdin>"}
+    finding = sg.check(sg.apply(sg.parse(V5), "set-stages{n=5}"), 0).findings[0]
+    assert (finding.rows[0].place.file, finding.rows[0].place.line) == ("hopper_matmul_v5", 4)
+
+
+@pytest.mark.parametrize(
+    ("k", "text"),
+    [
+        ("5", "K = 5 tiles (k = 320)"),
+        ("0..1", "K = 0..1"),
+        ("1", "K = 1 tile (k = 64)"),
+        ("0", "K = 0 tiles (k = 0)"),
+    ],
+)
+def test_check_says_its_scope(k, text):
+    result = schedgen("check", "hopper_matmul_v5", "--k", k)
+    assert result.code == 0
+    assert f"checked for {text}" in result.out
+    assert "proved" not in result.out
+
+
+def test_range_includes_its_end():
+    assert schedgen("check", "-", "--k", "0..3", stdin=EARLY).code == 0
+    assert schedgen("check", "-", "--k", "0..4", stdin=EARLY).code == 1
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "500"])
+def test_width_of_the_terminal_does_not_matter(columns):
+    command = "from schedgen.cli import main; main()"
+    done = [
+        subprocess.run(
+            [sys.executable, "-c", command, "check", "-", "--format", style], input=EARLY,
+            env=os.environ | {"COLUMNS": columns}, capture_output=True, text=True,
+        )
+        for style in ("json", "text")
+    ]  # fmt: skip
+    assert [(d.returncode, d.stderr) for d in done] == [(1, ""), (1, "")]
+    assert done[0].stdout == schedgen("check", "-", "--format", "json", stdin=EARLY).out
+    assert done[1].stdout == schedgen("check", "-", stdin=EARLY).out
+
+
+def test_opt_writes_only_what_is_not_refuted(tmp_path):
+    target = tmp_path / "out.sched"
+    refuted = schedgen("opt", "hopper_matmul_v5", "-p", "set-stages{n=5}", "-o", target)
+    assert (refuted.code, refuted.out, target.exists()) == (1, "", False)
+    assert "SG501 shared-memory-capacity" in refuted.err
+    unsafe = schedgen("opt", "hopper_matmul_v5", "-p", "set-stages{n=5}", "-o", target, "--unsafe")
+    assert (unsafe.code, "stages 5" in target.read_text()) == (0, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["out.sched"]
+
+
+def test_opt_prints_a_schedule_alone():
+    result = schedgen("opt", "hopper_matmul_v4", "-p", "overlap-wgmma{in-flight=1},set-stages{n=4}")
+    assert result.code == 0
+    assert sg.parse(result.out) == sg.load("hopper_matmul_v5")
+
+
+def test_pass_that_refuses_is_exit_1():
+    result = schedgen("opt", "hopper_matmul_v5", "-p", "set-stages{n=1}")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("SG402 lag-needs-stages: `set-stages{n=1}` refuses")
+
+
+def test_emit_refuses_what_is_refuted_and_unsafe_says_so(tmp_path):
+    file = tmp_path / "early.sched"
+    file.write_text(EARLY)
+    refused = schedgen("emit", file)
+    assert (refused.code, refused.out) == (1, "")
+    assert "SG203 overwrite-before-retire" in refused.err
+    unsafe = schedgen("emit", file, "--unsafe")
+    assert unsafe.code == 0
+    assert "SG203" in unsafe.out.partition("import")[0]
+    compile(unsafe.out, "early.py", "exec")
+
+
+def test_emit_names_the_construct_that_tilus_cannot_say():
+    text = changed(
+        V4, ("    release", "    arrive tma.empty by all\n    release"), ("empty 2", "empty 8")
+    )
+    result = schedgen("emit", "-", "--unsafe", stdin=text)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("SG504 target-cannot-say")
+
+
+@pytest.mark.parametrize("k", [0, 8, 64, 72, 128])
+def test_run_on_the_machine_is_right(k):
+    result = schedgen(
+        "run", "hopper_matmul_v5", "--m", 136, "--n", 264, "--k", k, "--device", "cpu"
+    )
+    assert (result.code, result.err) == (0, "")
+    assert f"136 x 264 x {k} on abstract machine (asked for): right" in result.out
+
+
+def test_run_shows_what_is_wrong():
+    text = changed(V5, ("  wait 0\n", ""))
+    result = schedgen("run", "-", "--m", 128, "--n", 256, "--k", 320, "--device", "cpu", stdin=text)
+    assert result.code == 1
+    assert "WRONG" in result.out
+
+
+def test_list_names_everything_on_a_line_of_its_own():
+    lines = schedgen("list").out.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["kernel", "hopper_matmul_v4"], ["kernel", "hopper_matmul_v5"], ["pass", "overlap-wgmma"],
+        ["pass", "set-stages"],
+    ]  # fmt: skip
+
+
+def test_demo_shows_the_whole_way(tmp_path):
+    target = tmp_path / "v5.py"
+    result = schedgen("demo", "-o", target)
+    assert result.code == 0
+    for words in ("V4", "wait 1\n", "release tma.empty lag 1", "checked for K = 0..", str(target),
+                  "right, relative error"):  # fmt: skip
+        assert words in result.out
+    assert target.read_text() == schedgen("emit", "hopper_matmul_v5").out
+
+
+def test_closed_pipe_is_no_traceback():
+    command = f"{sys.executable} -m schedgen axioms | head -c 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=Path(__file__).parent)
+    assert (len(done.stdout), done.stderr) == (1, b"")

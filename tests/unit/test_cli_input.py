@@ -1,0 +1,136 @@
+"""Bad usage and bad input: exit 2, one clear line on standard error, nothing half done."""
+
+import pytest
+
+from tests.command_line import schedgen
+from tests.refusals import BAD_PIPELINES, V4, V5, changed
+
+
+def refused(result, code=None):
+    """Exit 2, nothing on standard output, no traceback, an error line (with its code)."""
+    assert (result.code, result.out) == (2, ""), result.err
+    assert "Traceback" not in result.err
+    word = "rror" if code is None else f"error[{code}]: "
+    assert word in result.err
+    return result.err
+
+
+SUBCOMMANDS = [("show",), ("check",), ("emit",), ("opt", "-p", "set-stages{n=4}"),
+               ("run", "--m", 64, "--n", 64, "--k", 64), ("build",)]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS, ids=lambda c: c[0])
+def test_unknown_kernel(command):
+    err = refused(schedgen(command[0], "hopper_matmul_v55", *command[1:]), "SG115")
+    assert "hopper_matmul_v5" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS, ids=lambda c: c[0])
+def test_empty_input(command, tmp_path):
+    (tmp_path / "empty.sched").write_text("")
+    err = refused(schedgen(command[0], tmp_path / "empty.sched", *command[1:]), "SG101")
+    assert "`schedule`" in err
+    assert "empty.sched:1:1" in err
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS, ids=lambda c: c[0])
+def test_directory(command, tmp_path):
+    refused(schedgen(command[0], tmp_path, *command[1:]), "SG115")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00\x01", b"schedule x\x80", bytes(range(256))])
+def test_not_text(content, tmp_path):
+    (tmp_path / "binary.sched").write_bytes(content)
+    refused(schedgen("check", tmp_path / "binary.sched"), "SG115")
+    refused(schedgen("check", "-", stdin=content), "SG115")
+
+
+def test_name_with_a_null_byte_or_too_long():
+    refused(schedgen("check", "a\0b"), "SG115")
+    refused(schedgen("check", "a" * 5000), "SG115")
+
+
+NOT_SCHEDULES = {
+    "stages 0": ("SG105", changed(V5, ("stages 4", "stages 0"))),
+    "stages -1": ("SG105", changed(V5, ("stages 4", "stages -1"))),
+    "negative lag": ("SG110", changed(V5, ("lag 1", "lag -1"))),
+    "unknown ring": ("SG103", changed(V5, ("advance tma", "advance tmb"))),
+    "two roles of one name": ("SG104", changed(V5, ("role producer", "role consumer"))),
+    "huge number": ("SG110", changed(V5, ("bytes 49152", "bytes " + "9" * 5000))),
+    "deep brackets": ("SG101", changed(V5, ("0..K", "0.." + "min(K, " * 3000 + "K" + ")" * 3000))),
+    "long sum": ("SG101", changed(V5, ("0..K", "0..K" + " + 1" * 5000))),
+    "deep blocks": ("SG101", changed(V5, ("  wait 0", "  if K > 0 {" * 3000 + "}" * 3000))),
+    "byte order mark": ("SG101", "\ufeff" + V5),
+    "null bytes": ("SG101", changed(V5, ("wait 0", "wait \0"))),
+}
+
+
+@pytest.mark.parametrize("name", NOT_SCHEDULES)
+def test_not_a_schedule(name):
+    code, text = NOT_SCHEDULES[name]
+    err = refused(schedgen("check", "-", stdin=text), code)
+    assert " --> <stdin>:" in err
+    assert len(err) < 500
+
+
+def test_syntax_error_says_what_was_expected():
+    err = refused(schedgen("check", "-", stdin=changed(V5, ("wait 1", "wait one"))), "SG101")
+    line = V5[: V5.index("wait 1")].count("\n") + 1
+    assert "expected a number" in err
+    assert f"<stdin>:{line}:10" in err
+
+
+@pytest.mark.parametrize("k", ["5..2", "-1", "-3..4", "1..-1", "..", "1..", "..5", "x", "", "1.5",
+                               "1...3", "99999999999999999999", "²", "1..2..3"])  # fmt: skip
+def test_bad_range_of_k(k):
+    refused(schedgen("check", "hopper_matmul_v4", f"--k={k}"), "SG116")
+
+
+@pytest.mark.parametrize("pipeline", BAD_PIPELINES)
+def test_bad_pipeline(pipeline):
+    refused(schedgen("opt", "hopper_matmul_v4", "-p", pipeline), "SG114")
+
+
+@pytest.mark.parametrize("sizes", [(128, 256, 100), (128, 257, 64), (128, 256, -64), (128, 256, 4),
+                                   (0, 256, 64), (-1, 256, 64), (128, 0, 64)])  # fmt: skip
+def test_run_refuses_sizes_that_tma_cannot_address(sizes):
+    m, n, k = sizes
+    arguments = ("hopper_matmul_v5", "--m", m, "--n", n, "--k", k, "--device", "cpu")
+    refused(schedgen("run", *arguments), "SG116")
+
+
+def test_run_on_a_gpu_that_is_not_there():
+    from schedgen.api import cuda_reason
+
+    if cuda_reason() is None:
+        pytest.skip("there is a GPU here")
+    result = schedgen("run", "hopper_matmul_v5", "--m", 128, "--n", 256, "--k", 64,
+                      "--device", "cuda")  # fmt: skip
+    assert "cannot run on a GPU" in refused(result, "SG116")
+
+
+USAGE = [
+    ("check",), ("check", "hopper_matmul_v4", "extra"), ("nosuchcommand",),
+    ("check", "hopper_matmul_v4", "--format", "yaml"), ("check", "hopper_matmul_v4", "--nosuch"),
+    ("opt", "hopper_matmul_v4"), ("run", "hopper_matmul_v4"), ("explain",), ("explain", "SG999"),
+    ("run", "hopper_matmul_v4", "--m", "x", "--n", "1", "--k", "1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", USAGE, ids=" ".join)
+def test_bad_usage(arguments):
+    refused(schedgen(*arguments))
+
+
+@pytest.mark.parametrize("command", [("opt", "-p", "set-stages{n=4}"), ("emit",)])
+def test_unwritable_output_leaves_nothing(command, tmp_path):
+    (tmp_path / "file").write_text("kept")
+    for target in (tmp_path / "no" / "such.out", tmp_path, tmp_path / "file" / "below"):
+        refused(schedgen(command[0], "hopper_matmul_v4", *command[1:], "-o", target), "SG115")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_v4_through_standard_input_is_read_whole():
+    assert schedgen("show", "-", stdin=V4).out == V4
