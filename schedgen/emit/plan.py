@@ -18,9 +18,11 @@ from schedgen.ir.schedule import (
     WARP_THREADS,
     WARPGROUP_WARPS,
     Accumulator,
+    If,
     Loop,
     Role,
     Schedule,
+    Stmt,
     ops_of,
 )
 
@@ -165,6 +167,19 @@ def never_empty(loop: Loop, schedule: Schedule) -> bool:
 def depends_on_k(loop: Loop) -> bool:
     """Whether a bound of the loop is known at run time only."""
     return any(isinstance(atom, Name) for atom in [*atoms(loop.first), *atoms(loop.end)])
+
+
+def first_multiplying_loop(body: tuple[Stmt, ...]) -> Loop | None:
+    """The K-loop that holds the first mma of a program, if it may run no time at all."""
+    for stmt in body:
+        if isinstance(stmt, Op):
+            if isinstance(stmt, Mma):
+                return None
+        elif any(isinstance(op, Mma) for op in ops_of(stmt.body)):
+            if isinstance(stmt, If):
+                return first_multiplying_loop(stmt.body)
+            return stmt if depends_on_k(stmt) else None
+    return None
 
 
 def _all_ops(schedule: Schedule) -> Iterator[Op]:

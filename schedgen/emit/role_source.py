@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
 from schedgen.emit.layout import call
 from schedgen.emit.names import Names
@@ -10,6 +11,7 @@ from schedgen.emit.plan import (
     Block,
     Plan,
     depends_on_k,
+    first_multiplying_loop,
     loads_beside_other_warps,
     never_empty,
     unroll_factor,
@@ -42,20 +44,25 @@ class RoleSource:
         self.plan = plan
         self.block = block
         self.static_k = static_k
+        self.joined = None if static_k else first_multiplying_loop(block.role.body)
 
     def lines(
         self, body: tuple[Stmt, ...], *, indent: int, variables: Mapping[str, str]
     ) -> Iterator[str]:
-        for stmt in body:
-            match stmt:
-                case Loop():
+        rest = iter(zip_longest(body, body[1:]))
+        for stmt, following in rest:
+            match (stmt, following):
+                case Loop(), Wait() if stmt is self.joined:
+                    yield from self._loop_and_wait(stmt, following, indent, variables)
+                    next(rest)
+                case Loop(), _:
                     yield from self._loop(stmt, indent, variables)
-                case If(guard=guard):
+                case If(guard=guard), _:
                     left, right = (self._expr(e, variables) for e in (guard.left, guard.right))
                     yield f"{' ' * indent}if {left} {guard.op} {right}:\n"
                     yield from self._nested(stmt.body, indent + 4, variables)
-                case _:
-                    yield from self._op(stmt, indent, variables)
+                case op, _:
+                    yield from self._op(op, indent, variables)
 
     def _nested(
         self, body: tuple[Stmt, ...], indent: int, variables: Mapping[str, str]
@@ -80,6 +87,20 @@ class RoleSource:
             variable = Names(self.plan.taken | set(variables.values())).free(loop.var)
         yield f"{' ' * indent}for {variable} in self.range({bounds}{unroll}):\n"
         yield from self._nested(loop.body, indent + 4, {**variables, loop.var: variable})
+
+    def _loop_and_wait(
+        self, loop: Loop, wait: Wait, indent: int, variables: Mapping[str, str]
+    ) -> Iterator[str]:
+        """The first loop that multiplies, and the wait after it, under one `if`.
+
+        Where the loop is empty nothing is pending, so the wait may be skipped with it.  If it is
+        not, ptxas sees a wait that the path without mma reaches too, and serialises them all.
+        """
+        first, end = self._expr(loop.first, variables), self._expr(loop.end, variables)
+        yield f"{' ' * indent}if {end} > {first}:  # round the wait too, for ptxas (C7514)\n"
+        self.joined = None
+        yield from self._loop(loop, indent + 4, variables)
+        yield from self._op(wait, indent + 4, variables)
 
     def _op(self, op: Op, indent: int, variables: Mapping[str, str]) -> Iterator[str]:
         match op:

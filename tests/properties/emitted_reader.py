@@ -83,6 +83,10 @@ class Reader:
                     yield from self.loop(node, replica)
                 case ast.If(body=[ast.For() as loop]) if self.guards_a_range(node.test, loop):
                     yield from self.loop(loop, replica)
+                case ast.If(body=[ast.For() as loop, ast.Expr() as wait]) if self.joins(node):
+                    first, end = (ast.unparse(bound) for bound in self.bounds(loop))
+                    assert ast.unparse(node.test) == f"{end} > {first}"
+                    yield from self.statements([loop, wait], replica)
                 case ast.If():
                     yield f"if {self.compared(node.test)}"
                     yield from self.statements(node.body, replica)
@@ -97,6 +101,10 @@ class Reader:
                     assert ast.unparse(call.func) == "self.register_tensor"
                 case _:
                     raise AssertionError(f"not understood: {ast.unparse(node)}")
+
+    def joins(self, node: ast.If) -> bool:
+        """Whether the `if` is there for ptxas, and not in the schedule."""
+        return self.comments.get(node.lineno, "").startswith("round the wait too")
 
     def bounds(self, loop: ast.For) -> tuple[ast.expr, ast.expr]:
         assert isinstance(loop.iter, ast.Call)

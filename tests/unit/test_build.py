@@ -208,6 +208,23 @@ def test_static_k_compiles_where_loops_are_empty(k: int, tmp_path: Path) -> None
 
 
 @pytest.mark.compile
+def test_an_early_release_is_not_made_right_by_ptxas(tmp_path: Path) -> None:
+    """A refused schedule, emitted all the same, keeps its groups in flight: the race is real."""
+    text = (EMITTED / "hopper_matmul_v4.sched").read_text()
+    text = text.replace("    wait 0\n", "    wait 1\n").replace(
+        "  store acc", "  wait 0\n  store acc"
+    )
+    path = tmp_path / "early.py"
+    path.write_text(
+        emit_tilus(
+            parse(text, file="early"), static_k=False, made_by="", verdict="", finding="SG203"
+        )
+    )
+    report = build_kernel(path, wait_depths=frozenset({0, 1}))
+    assert report.ok, report.problems
+
+
+@pytest.mark.compile
 def test_same_machine_code_every_time(tmp_path: Path) -> None:
     path = EMITTED / "hopper_matmul_v4.py"
     for folder in ("one", "two"):

@@ -109,6 +109,17 @@ def test_static_k_guards_every_range_that_can_be_empty() -> None:
     assert guards == ["if k_tiles > 0:", "tma.advance()", "if k_tiles > 1:", "if k_tiles > 1:"]
 
 
+def test_a_wait_after_the_first_multiplying_loop_stands_under_its_guard() -> None:
+    text = (EMITTED / "hopper_matmul_v4.sched").read_text()
+    text = text.replace("    wait 0\n", "    wait 1\n").replace(
+        "  store acc", "  wait 0\n  store acc"
+    )
+    schedule = parse(text, file="early.sched")
+    assert emit(schedule).count("if k_tiles > 0:  # round the wait too, for ptxas (C7514)") == 2
+    assert "C7514" not in emit(schedule, static_k=True)
+    assert "C7514" not in emit(load("hopper_matmul_v5"))
+
+
 def test_warp_groups_come_first_whatever_the_order_of_roles() -> None:
     schedule = load("hopper_matmul_v5")
     turned = dataclasses.replace(schedule, roles=schedule.roles[::-1])
