@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
+from schedgen.api import apply
 from schedgen.emit import emit_tilus
 from schedgen.ir.effects import SlotRef
 from schedgen.ir.expr import Expr, Int, substitute
@@ -17,8 +18,10 @@ from schedgen.ir.parser import parse
 from schedgen.ir.printer import to_text
 from schedgen.ir.schedule import If, Loop, Schedule, Stmt
 from schedgen.ir.spec import verify
+from schedgen.pipeline import PassStopped
 from tests.properties.emit_schedules import Writer
 from tests.properties.emitted_reader import Reader
+from tests.strategies import pipelines, serial_schedules
 
 EMITTED = Path(__file__).parents[1] / "golden" / "emitted"
 
@@ -135,6 +138,16 @@ def test_known_schedules_read_back(name: str, static_k: bool) -> None:
 def test_random_schedules_read_back(seed: int, static_k: bool) -> None:
     schedule = Writer(seed).schedule()
     verify(schedule)
+    note(to_text(schedule))
+    check_readback(schedule, static_k=static_k)
+
+
+@given(schedule=serial_schedules, pipeline=pipelines(), static_k=st.booleans())
+def test_what_passes_make_reads_back(schedule: Schedule, pipeline: str, static_k: bool) -> None:
+    try:
+        schedule = apply(schedule, pipeline)
+    except PassStopped:
+        event("refused: the schedule as it was")
     note(to_text(schedule))
     check_readback(schedule, static_k=static_k)
 
