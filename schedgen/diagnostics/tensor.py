@@ -181,6 +181,32 @@ class OutputCoverage(Finding):
         return f"{self.rows_text} of the tile are stored {self.times} times"
 
 
+@dataclass(frozen=True, kw_only=True)
+class StagingMismatch(Finding):
+    """A staging buffer cannot hold what is stored into it.
+
+    What it means
+        The accumulators stored into the buffer have more elements than it, or its element type is
+        not the output's.
+    Why it is wrong
+        The store would run over the buffer, or the TMA store would write other numbers.
+    Example
+        `buffer out : f16 64x64` for `store acc -> out` of a 64x256 accumulator.
+    Fix
+        Give the buffer the shape and type of what it stages.
+    """
+
+    code = "SG216"
+    name = "staging-mismatch"
+    buffer: str
+    holds: str
+    wanted: str
+
+    @property
+    def message(self) -> str:
+        return f"buffer {self.buffer} is {self.holds}, but {self.wanted} is stored into it"
+
+
 FINDINGS: tuple[type[Finding], ...] = (
     AccumulatorRead,
     UncommittedMma,
@@ -189,4 +215,5 @@ FINDINGS: tuple[type[Finding], ...] = (
     OperandMismatch,
     InFlightAtExit,
     OutputCoverage,
+    StagingMismatch,
 )

@@ -285,8 +285,25 @@ class BadRequest(Page):
     name = "bad-request"
 
 
+class OffsetWithoutUse(Page):
+    """A lag or ahead stands on an op that names no use.
+
+    What it means
+        Offsets shift the use of a ring, or the phase that an `await` waits for.
+    Why it is wrong
+        The op would silently ignore it.
+    Example
+        `fence lag 1`.
+    Fix
+        Drop the offset.
+    """
+
+    code = "SG117"
+    name = "offset-without-use"
+
+
 PAGES: tuple[type[Page], ...] = (
     SyntaxFault, DeclarationCount, UnknownName, DuplicateName, NoStages, SlabIndex, OutOfScope,
     UnknownType, ForeignTensor, NumberOutOfRange, WrongSide, BadDivisor, HiddenName, BadPipeline,
-    Unreadable, BadRequest,
+    Unreadable, BadRequest, OffsetWithoutUse,
 )  # fmt: skip

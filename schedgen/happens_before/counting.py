@@ -20,6 +20,7 @@ from schedgen.diagnostics.progress import (
     PhaseOvertaken,
     UnobservedPhase,
 )
+from schedgen.diagnostics.target import EncodingLimit
 from schedgen.happens_before.case import (
     Case,
     Violation,
@@ -29,6 +30,7 @@ from schedgen.happens_before.case import (
     op_phrase,
     row,
 )
+from schedgen.happens_before.limits import MAX_COUNT
 from schedgen.happens_before.record import BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
@@ -38,6 +40,7 @@ def counting_violations(case: Case) -> Iterator[Violation]:
     """Every violation of P2-P6 on waits that returned, and negative uses."""
     yield from _negative_uses(case)
     for log in case.matching.barriers.values():
+        yield from _too_many(case, log)
         yield from _late_expects(case, log)
         yield from _overtaken(case, log)
         yield from _unobserved(case, log)
@@ -56,6 +59,40 @@ def _negative_uses(case: Case) -> Iterator[Violation]:
             fix="peel the first steps, or guard the op until the use exists",
         )  # fmt: skip
         yield Violation(finding, (event.node,), True, ("SG309", ring, i.role.name))
+
+
+def _too_many(case: Case, log: BarrierLog) -> Iterator[Violation]:
+    """P1: no phase has more arrivals than the count; and its bytes stay below 2^20."""
+    for number, phase in enumerate(log.phases):
+        case.checked["SG301"] += 1
+        total = sum(amount for _, amount in phase.arrivals)
+        if total > log.count:
+            node = phase.arrivals[-1][0]
+            i = case.instance_at(node)
+            if declared_use(i) is not None:
+                yield surplus_arrivals(case, log, i, node)
+            else:
+                finding = plain_count(log, number, total, i)
+                yield Violation(finding, (node,), True, ("SG301", log.key.name), rank=-1)
+        announced = sum(amount for _, amount in phase.expects)
+        if announced >= MAX_COUNT:
+            node = phase.expects[-1][0]
+            finding = EncodingLimit(
+                what=f"phase {number} of {log.key} counts {announced} bytes",
+                limit="a phase counts fewer than 2^20 bytes",
+                rows=(row("expect", case.instance_at(node)),), missing=None,
+                fix="fewer bytes per stage, or one more barrier",
+            )  # fmt: skip
+            yield Violation(finding, (node,), False, ("SG502", log.key.name))
+
+
+def plain_count(log: BarrierLog, phase: int, arrivals: int, i: Instance) -> ArrivalCount:
+    """A plain or named barrier whose phase gets another number of arrivals than it counts."""
+    return ArrivalCount(
+        barrier=str(log.key), what=f"phase {phase}", arrivals=arrivals, count=log.count,
+        rows=(row("arrival", i),), missing=None,
+        fix=f"make {log.count} arrivals on {log.key.name} for each phase, or change its count",
+    )  # fmt: skip
 
 
 def _late_expects(case: Case, log: BarrierLog) -> Iterator[Violation]:
@@ -205,7 +242,10 @@ def without_acquire(case: Case, i: Instance, node: int, ring: str, use: int) -> 
 
 
 def _unobserved(case: Case, log: BarrierLog) -> Iterator[Violation]:
-    """P6: if b.j has a successor, some wait for b.j returns before every arrival on b.(j+1)."""
+    """P6: no arrival on b.(j+1) comes before some wait for b.j has returned.
+
+    Each arrival has such a wait before it; it need not be the same for all of them.
+    """
     observers: dict[int, list[int]] = {}
     for w in case.matching.waits:
         if w.log is log and w.parity is None:
@@ -216,9 +256,8 @@ def _unobserved(case: Case, log: BarrierLog) -> Iterator[Violation]:
         arrivals = [node for node, _ in phase.arrivals]
         case.checked["SG306"] += len(arrivals)
         returns = observers.get(number, [])
-        if arrivals and not any(all(case.is_before(r, a) for a in arrivals) for r in returns):
-            late = (a for a in arrivals if not any(case.is_before(r, a) for r in returns))
-            node = next(late, arrivals[-1])
+        late = (a for a in arrivals if not any(case.is_before(r, a) for r in returns))
+        for node in late:
             i = case.instance_at(node)
             finding = UnobservedPhase(
                 barrier=str(log.key), phase=number, contributor=op_phrase(i),

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from schedgen.diagnostics.tensor import KCoverage, OperandMismatch, OutputCoverage
+from schedgen.diagnostics.tensor import KCoverage, OutputCoverage
 from schedgen.happens_before.case import Case, Violation, row
 from schedgen.happens_before.groups import executes
 from schedgen.happens_before.unroll import Instance, unroll
-from schedgen.ir.effects import AccRef, BufferRef, Engine, OutRef, SlotRef
-from schedgen.ir.schedule import Schedule, Slot, ops_of
+from schedgen.ir.effects import AccRef, BufferRef, Engine, OutRef
+from schedgen.ir.schedule import Schedule
 
 
 @dataclass(frozen=True)
@@ -43,45 +43,61 @@ class StoredBox:
 
 
 def stored_boxes(schedule: Schedule, programs: list[list[Instance]]) -> Iterator[StoredBox]:
-    """Every store of an accumulator to the output, directly or through a staging buffer."""
-    staged = _staged_buffers(schedule)
+    """Every store of an accumulator to the output, directly or through a staging buffer.
+
+    A TMA store takes to the output what its replica last stored into the buffer; where another
+    replica does the storing, what all replicas stored into it.
+    """
+    everywhere: dict[str, dict[Box, StoredBox]] = {}
+    shipped: list[tuple[str, Instance]] = []
     for program in programs:
-        tiles: dict[str, list[int]] = {}
-        for i in program:
-            if not executes(i, 0):
-                continue
-            accs = [a for a in i.effects.accesses if isinstance(a.location, AccRef)]
-            if i.effects.engine is Engine.TENSOR:
-                for access in accs:
-                    assert isinstance(access.location, AccRef)
-                    assert access.tile is not None
-                    tiles.setdefault(access.location.name, []).append(i.value(access.tile))
-            elif accs and _reaches_output(i, staged):
-                access = accs[0]
+        staged: dict[str, dict[Box, StoredBox]] = {}
+        for i, stored in _accumulator_stores(schedule, program):
+            for access in i.effects.accesses:
+                at = access.location
+                if isinstance(at, BufferRef) and access.writes and stored is not None:
+                    staged.setdefault(at.name, {})[stored.box] = stored
+                    everywhere.setdefault(at.name, {})[stored.box] = stored
+                elif isinstance(at, BufferRef) and _writes_output(i):
+                    yield from staged.get(at.name, {}).values()
+                    if at.name not in staged:
+                        shipped.append((at.name, i))
+            if stored is not None and _writes_output(i):
+                yield stored
+    for name, _ in shipped:
+        yield from everywhere.get(name, {}).values()
+
+
+def _accumulator_stores(
+    schedule: Schedule, program: list[Instance]
+) -> Iterator[tuple[Instance, StoredBox | None]]:
+    """Ops that move results, with the box of the accumulator that they read, if any."""
+    tiles: dict[str, list[int]] = {}
+    for i in program:
+        if not executes(i, 0):
+            continue
+        accs = [a for a in i.effects.accesses if isinstance(a.location, AccRef)]
+        if i.effects.engine is Engine.TENSOR:
+            for access in accs:
                 assert isinstance(access.location, AccRef)
-                name = access.location.name
-                yield StoredBox(_box(schedule, i, name), tuple(tiles.get(name, ())), name, i)
+                assert access.tile is not None
+                tiles.setdefault(access.location.name, []).append(i.value(access.tile))
+        elif accs and not accs[0].writes:
+            assert isinstance(accs[0].location, AccRef)
+            name = accs[0].location.name
+            yield (
+                i,
+                StoredBox(accumulator_box(schedule, i, name), tuple(tiles.get(name, ())), name, i),
+            )
+        elif _writes_output(i):
+            yield i, None
 
 
-def _staged_buffers(schedule: Schedule) -> set[str]:
-    """Buffers that some TMA store takes to the output."""
-    found: set[str] = set()
-    for role in schedule.roles:
-        for op in ops_of(role.body):
-            accesses = op.effects().accesses
-            if any(a.writes and isinstance(a.location, OutRef) for a in accesses):
-                found |= {a.location.name for a in accesses if isinstance(a.location, BufferRef)}
-    return found
+def _writes_output(i: Instance) -> bool:
+    return any(a.writes and isinstance(a.location, OutRef) for a in i.effects.accesses)
 
 
-def _reaches_output(i: Instance, staged: set[str]) -> bool:
-    written = [a.location for a in i.effects.accesses if a.writes]
-    return any(
-        isinstance(w, OutRef) or (isinstance(w, BufferRef) and w.name in staged) for w in written
-    )
-
-
-def _box(schedule: Schedule, i: Instance, name: str) -> Box:
+def accumulator_box(schedule: Schedule, i: Instance, name: str) -> Box:
     acc = schedule.accumulator(name)
     r, c = acc.origin(i.replica)
     return Box(r, r + acc.rows, c, c + acc.cols)
@@ -146,43 +162,3 @@ def _output(case: Case, leave: int) -> Iterator[Violation]:
             fix="let the stored accumulators tile the output tile exactly",
         )  # fmt: skip
         yield Violation(finding, (leave,), False, ("SG215",), rank=2)
-
-
-def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
-    """Mma whose slots hold other rows or columns than their accumulator: whatever K."""
-    for role in schedule.roles:
-        for replica in range(role.replica_count):
-            for op in ops_of(role.body):
-                if op.effects().engine is not Engine.TENSOR:
-                    continue
-                i = Instance(
-                    0, op, op.effects(), role, replica, None, {"self": replica}, {}, schedule.stages
-                )
-                yield from _operands(schedule, i)
-
-
-def _operands(s: Schedule, i: Instance) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
-    accesses = i.effects.accesses
-    slots = [a.location for a in accesses if isinstance(a.location, SlotRef)]
-    acc_name = next(a.location.name for a in accesses if isinstance(a.location, AccRef))
-    box = _box(s, i, acc_name)
-    sides = (
-        (s.problem.left.name, box.row, box.row_end, "rows"),
-        (s.problem.right.name, box.col, box.col_end, "columns"),
-    )
-    for ref, (tensor, first, end, word) in zip(slots, sides, strict=True):
-        slot = s.ring(ref.ring).slot(ref.slot)
-        at = slot.row_of(0 if ref.slab is None else i.value(ref.slab))
-        wanted = f"{tensor} of {word} {first}..{end} in steps of {s.tile.k}"
-        found = f"{slot.tensor} of {at}..{at + slot.rows} in steps of {slot.cols}"
-        if _same_box(slot, tensor, at, first, end, s.tile.k):
-            continue
-        finding = OperandMismatch(
-            mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, rows=(row("mma", i),),
-            missing=None, fix="name the slab that belongs to the accumulator's box",
-        )  # fmt: skip
-        yield finding, ("SG211", i.role.name, ref.ring, ref.slot)
-
-
-def _same_box(slot: Slot, tensor: str, at: int, first: int, end: int, step: int) -> bool:
-    return (slot.tensor, at, at + slot.rows, slot.cols) == (tensor, first, end, step)

@@ -15,7 +15,6 @@ import networkx as nx
 
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.progress import (
-    ArrivalCount,
     FillMissing,
     ReleaseMissing,
     WaitCycle,
@@ -34,6 +33,7 @@ from schedgen.happens_before.counting import (
     byte_count,
     declared_contributions,
     lapped_violation,
+    plain_count,
 )
 from schedgen.happens_before.record import Actor, BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
@@ -126,13 +126,7 @@ def _plain_root(case: Case, w: BarrierWaiting) -> Finding:
         expected = sum(a for _, a in phase.expects)
         delivered = sum(a for _, a in phase.landings)
         return byte_count(str(log.key), f"phase {log.current}", expected, delivered, i)
-    arrivals = sum(a for _, a in phase.arrivals)
-    unit = "" if w.parity is not None else " (threads)"
-    return ArrivalCount(
-        barrier=f"{log.key}{unit}", what=f"phase {log.current}", arrivals=arrivals,
-        count=log.count, rows=(row("wait", i),), missing=None,
-        fix=f"make {log.count} arrivals on {log.key.name} for each phase, or change its count",
-    )  # fmt: skip
+    return plain_count(log, log.current, sum(a for _, a in phase.arrivals), i)
 
 
 def _ring_root(case: Case, w: BarrierWaiting, ref: RingBarrier, use: int) -> tuple[Finding, str]:

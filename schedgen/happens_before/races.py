@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.order import (
@@ -23,7 +24,8 @@ from schedgen.ir.effects import Engine
 
 def storage_violations(case: Case) -> Iterator[Violation]:
     """Every violation of the order of accesses to shared memory."""
-    for accesses in intervals(case).values():
+    told: dict[tuple[str, int, int], Violation] = {}
+    for key, accesses in intervals(case).items():
         racing: set[int] = set()
         for number, first in enumerate(accesses):
             for second in accesses[number + 1 :]:
@@ -31,7 +33,13 @@ def storage_violations(case: Case) -> Iterator[Violation]:
                     case.checked["SG203"] += 1
                     if not is_ordered(case, first, second) and not is_ordered(case, second, first):
                         racing |= {id(first), id(second)}
-                        yield _race(case, first, second)
+                        ops = (key.name, id(first.instance.op), id(second.instance.op))
+                        if ops not in told:
+                            told[ops] = _race(case, first, second)
+                            yield told[ops]
+                        else:
+                            nodes = _pair_nodes(case, first, second)
+                            yield replace(told[ops], at=nodes)
         yield from _contents(case, accesses, racing)
         yield from _proxies(case, accesses)
 
@@ -155,7 +163,8 @@ def _violation(
     case: Case, finding: Finding, code: str, first: Interval, second: Interval
 ) -> Violation:
     owner = first.key.name.partition(".")[0]
-    key = (code, owner, second.instance.role.name, second.instance.op.keyword)
+    who = () if code == "SG212" else (second.instance.role.name, second.instance.op.keyword)
+    key = (code, owner, *who)
     return Violation(finding, _pair_nodes(case, first, second), False, key)
 
 
@@ -180,8 +189,8 @@ def _contents(case: Case, accesses: list[Interval], racing: set[int]) -> Iterato
 
 def _tile(case: Case, reader: Interval, writer: Interval) -> Iterator[Violation]:
     case.checked["SG202"] += 1
-    if writer.tile == reader.tile:
-        return
+    if writer.tile is None or writer.tile == reader.tile:
+        return  # ordinary stores name no tile: what they wrote is not judged
     assert reader.tile is not None
     finding = WrongTile(
         reader=f"the mma of {reader.instance.who}", where=case.where(reader.key),

@@ -56,7 +56,6 @@ class BarrierLog:
     pending: int = 0
     tx: int = 0
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
-    extreme_tx: int = 0
 
     def __post_init__(self) -> None:
         self.pending = self.count
@@ -73,12 +72,10 @@ class BarrierLog:
     def expect(self, node: int, amount: int) -> None:
         self.phases[-1].expects.append((node, amount))
         self.tx += amount
-        self.extreme_tx = max(self.extreme_tx, abs(self.tx))
 
     def land(self, node: int, amount: int) -> None:
         self.phases[-1].landings.append((node, amount))
         self.tx -= amount
-        self.extreme_tx = max(self.extreme_tx, abs(self.tx))
         self._flip()
 
     def _flip(self) -> None:

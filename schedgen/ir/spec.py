@@ -184,6 +184,15 @@ def _sides_fit(s: Schedule) -> Iterator[Objection]:
             yield f"`{op.keyword}` names {ref}; it works on `{ref.ring}.{side}`", op.place
 
 
+def _offsets_have_uses(s: Schedule) -> Iterator[Objection]:
+    for _, op in _all_ops(s):
+        effects = op.effects()
+        on_ring = effects.signal is not None and isinstance(effects.signal.barrier, RingBarrier)
+        on_slot = any(isinstance(a.location, SlotRef) for a in effects.accesses)
+        if op.offset and not (effects.wait is not None or on_ring or on_slot):
+            yield f"`{op.text}` names no use that a lag or ahead could shift", op.place
+
+
 def _slabs_are_indexed(s: Schedule) -> Iterator[Objection]:
     for role, op in _all_ops(s):
         for access in op.effects().accesses:
@@ -305,6 +314,7 @@ SPEC: tuple[Row, ...] = (
     Row("SG109", "slots and accumulators belong to the problem", _tensors_fit_the_problem),
     Row("SG103", "every name that is used is declared", _names_are_known),
     Row("SG111", "release works on empty, expect on full barriers", _sides_fit),
+    Row("SG117", "lag and ahead stand on ops that name uses", _offsets_have_uses),
     Row("SG107", "a name in an expression has a value there", _names_are_in_scope),
     Row("SG112", "divisors are positive numbers", _divisors_are_positive),
     Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),

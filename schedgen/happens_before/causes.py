@@ -1,0 +1,114 @@
+"""Causes apart from consequences: one cause, one finding.
+
+Violations of one K are grouped by key (code, ring or role).  A violation is a consequence if it
+shows only after another group's violations have made things uncertain; where two show after each
+other, counting comes before races, then rank decides.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from schedgen.diagnostics.finding import Finding
+from schedgen.happens_before.case import Case, Violation
+
+MEMBERS = 6
+"""Violations of a group that are looked at one by one; all of them count as possible causes."""
+
+MOST_ALSO = 3
+MOST_CONSEQUENCES = 4
+
+_TEXTUAL = frozenset({"SG301", "SG302", "SG308", "SG309", "SG310"})
+_ORDERLY = frozenset({"SG303", "SG304", "SG305", "SG306"})
+
+
+@dataclass(eq=False)
+class _Group:
+    """The violations of one key; ``told`` are the first few."""
+
+    first: Violation
+    members: list[Violation] = field(default_factory=list[Violation])
+
+    @property
+    def told(self) -> list[Violation]:
+        return self.members[:MEMBERS]
+
+
+def causes_at(
+    case: Case, found: Iterable[Violation], seen: set[tuple[str, ...]]
+) -> Iterator[Finding]:
+    """The causes that this K shows first (keys not in ``seen``), each with what follows from it."""
+    groups: dict[tuple[str, ...], _Group] = {}
+    for v in found:
+        groups.setdefault(v.key, _Group(v)).members.append(v)
+    roots: dict[tuple[str, ...], list[Violation]] = {}
+    consequences: list[Violation] = []
+    for key, group in groups.items():
+        for v in group.told:
+            if any(_explains(case, other, v) for other in groups.values() if other is not group):
+                consequences.append(v)
+            else:
+                roots.setdefault(key, []).append(v)
+    if groups and not roots:  # each explains another: take the one that comes first
+        least = min(groups.values(), key=lambda g: (g.first.rank, min(g.first.at)))
+        roots[least.first.key] = [least.first]
+        consequences = [v for v in consequences if v is not least.first]
+    also_so = sorted({f"{v.finding.code} {v.finding.message}" for v in consequences})
+    for key, members in roots.items():
+        if key not in seen:
+            seen.add(key)
+            yield _finding(case, members, also_so)
+
+
+def _finding(case: Case, members: list[Violation], consequences: list[str]) -> Finding:
+    first = members[0]
+    messages = dict.fromkeys(v.finding.message for v in members)
+    also = [text for text in messages if text != first.finding.message]
+    return dataclasses.replace(
+        first.finding, k=case.k_tiles, witness=case.witness(first.at),
+        also=tuple(also[:MOST_ALSO]), consequences=tuple(consequences[:MOST_CONSEQUENCES]),
+    )  # fmt: skip
+
+
+def _names_the_cause(cause: Violation, other: Violation) -> bool:
+    """Pairs on one ring of which the first is the cause whatever the order of events.
+
+    What the text lacks or counts wrong (a release, bytes, arrivals) does not depend on any order,
+    so a phase that is overtaken, lapped or unobserved on the same ring follows from it; so does it
+    from a stage that is filled unacquired, and a lapped acquire of the empty barrier from a reader
+    that never waited for the fill.
+    """
+    code, owner = cause.finding.code, cause.key[1:2]
+    other_code, other_owner = other.finding.code, other.key[1:2]
+    if not owner or not other_owner or owner[0].split(".")[0] != other_owner[0].split(".")[0]:
+        return False
+    if code == "SG309":
+        return other_code in _TEXTUAL - {"SG309"} or other_code in _ORDERLY
+    if code == "SG201":
+        return other_code == "SG305" and other_owner[0].endswith(".empty")
+    return code in _TEXTUAL | {"SG205"} and other_code in _ORDERLY
+
+
+def _explains(case: Case, cause: _Group, other: Violation) -> bool:
+    """Whether ``other`` shows only after ``cause`` has shown, so that it may be a consequence."""
+    first = cause.first
+    if _names_the_cause(other, first):
+        return False
+    if _names_the_cause(first, other):
+        return True
+    return any(_precedes(case, v, other) for v in cause.members)
+
+
+def _precedes(case: Case, cause: Violation, other: Violation) -> bool:
+    if not _follows(case, cause.at, other.shows or other.at):
+        return False
+    if _follows(case, other.at, cause.shows or cause.at):
+        return (not cause.counting, cause.rank) < (not other.counting, other.rank)
+    return True
+
+
+def _follows(case: Case, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Whether some event of ``second`` is, or comes after, one of ``first``."""
+    return any(u == v or case.is_before(u, v) for u in first for v in second)

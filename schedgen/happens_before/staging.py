@@ -1,0 +1,79 @@
+"""Static fit: operands of each mma, and staging buffers, whatever K."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedgen.diagnostics.tensor import OperandMismatch, StagingMismatch
+from schedgen.happens_before.case import declared_row, row
+from schedgen.happens_before.products import Box, accumulator_box
+from schedgen.happens_before.unroll import Instance
+from schedgen.ir.effects import AccRef, BufferRef, Engine, SlotRef
+from schedgen.ir.schedule import Role, Schedule, Slot, ops_of
+
+
+def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
+    """Mma whose slots hold other rows or columns than their accumulator: whatever K."""
+    for role in schedule.roles:
+        for replica in range(role.replica_count):
+            for op in ops_of(role.body):
+                if op.effects().engine is not Engine.TENSOR:
+                    continue
+                i = Instance(
+                    0, op, op.effects(), role, replica, None, {"self": replica}, {}, schedule.stages
+                )
+                yield from _operands(schedule, i)
+
+
+def _operands(s: Schedule, i: Instance) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
+    accesses = i.effects.accesses
+    slots = [a.location for a in accesses if isinstance(a.location, SlotRef)]
+    acc_name = next(a.location.name for a in accesses if isinstance(a.location, AccRef))
+    box = accumulator_box(s, i, acc_name)
+    sides = (
+        (s.problem.left.name, box.row, box.row_end, "rows"),
+        (s.problem.right.name, box.col, box.col_end, "columns"),
+    )
+    for ref, (tensor, first, end, word) in zip(slots, sides, strict=True):
+        slot = s.ring(ref.ring).slot(ref.slot)
+        at = slot.row_of(0 if ref.slab is None else i.value(ref.slab))
+        wanted = f"{tensor} of {word} {first}..{end} in steps of {s.tile.k}"
+        found = f"{slot.tensor} of {at}..{at + slot.rows} in steps of {slot.cols}"
+        if _same_box(slot, tensor, at, first, end, s.tile.k):
+            continue
+        finding = OperandMismatch(
+            mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, rows=(row("mma", i),),
+            missing=None, fix="name the slab that belongs to the accumulator's box",
+        )  # fmt: skip
+        yield finding, ("SG211", i.role.name, ref.ring, ref.slot)
+
+
+def _same_box(slot: Slot, tensor: str, at: int, first: int, end: int, step: int) -> bool:
+    return (slot.tensor, at, at + slot.rows, slot.cols) == (tensor, first, end, step)
+
+
+def staging_violations(s: Schedule) -> Iterator[tuple[StagingMismatch, tuple[str, ...]]]:
+    """Buffers that accumulators are stored into: enough elements, of the output's type."""
+    for buffer in s.buffers:
+        boxes = {box for role in s.roles for box in _stored_into(s, role, buffer.name)}
+        elements = sum((b.row_end - b.row) * (b.col_end - b.col) for b in boxes)
+        fits = elements <= buffer.rows * buffer.cols and buffer.dtype == s.problem.out.dtype
+        if boxes and not fits:
+            finding = StagingMismatch(
+                buffer=buffer.name, holds=f"{buffer.dtype} {buffer.rows}x{buffer.cols}",
+                wanted=f"{elements} elements of {s.problem.out.dtype}",
+                rows=(declared_row("buffer", buffer.name, buffer.place),), missing=None,
+                fix="give the buffer the shape and type of what it stages",
+            )  # fmt: skip
+            yield finding, ("SG216", buffer.name)
+
+
+def _stored_into(s: Schedule, role: Role, buffer: str) -> Iterator[Box]:
+    for op in ops_of(role.body):
+        accesses = op.effects().accesses
+        accs = [a.location.name for a in accesses if isinstance(a.location, AccRef)]
+        writes = any(a.writes and a.location == BufferRef(buffer) for a in accesses)
+        for replica in range(role.replica_count if accs and writes else 0):
+            names = {"self": replica}
+            i = Instance(0, op, op.effects(), role, replica, None, names, {}, s.stages)
+            yield accumulator_box(s, i, accs[0])
