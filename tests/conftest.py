@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # bare `pytest` does not put it there; `tests.strategies` needs it
@@ -18,6 +18,7 @@ for name, examples in (("dev", 25), ("ci", 60), ("nightly", 2000)):
     settings.register_profile(
         name, max_examples=examples, derandomize=name != "nightly", deadline=None, database=None,
         suppress_health_check=QUIET, print_blob=False,
+        phases=[Phase.explicit, Phase.generate, Phase.shrink],
     )  # fmt: skip
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 

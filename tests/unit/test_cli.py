@@ -176,6 +176,13 @@ def test_run_shows_what_is_wrong():
     assert "WRONG" in result.out
 
 
+def test_run_of_what_cannot_be_multiplied():
+    text = changed(V4, ("tma.A[self], tma.B", "tma.B, tma.A[self]"))
+    result = schedgen("run", "-", "--m", 128, "--n", 256, "--k", 64, "--device", "cpu", stdin=text)
+    assert result.code in (1, 2)
+    assert result.out + result.err
+
+
 def test_list_names_everything_on_a_line_of_its_own():
     lines = schedgen("list").out.splitlines()
     assert [line.split()[:2] for line in lines] == [

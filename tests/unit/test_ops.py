@@ -106,6 +106,13 @@ def test_text_parses_back_to_an_equal_op(op):
     assert parse(to_text(schedule), file="again.sched") == schedule
 
 
+@pytest.mark.parametrize("first", SAMPLES, ids=lambda op: op.text)
+def test_every_op_may_follow_every_op(first):
+    body = tuple(op for second in SAMPLES for op in (first, second))
+    text = FRAME.format(text="\n    ".join(op.text for op in body))
+    assert parse(text, file="frame.sched").roles[0].body[0].body == body
+
+
 @pytest.mark.parametrize("op", SAMPLES, ids=lambda op: op.text)
 def test_effects_are_declared(op):
     effects = op.effects()
