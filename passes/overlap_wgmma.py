@@ -20,7 +20,6 @@ from schedgen.ir.effects import Engine, Proxy, RingBarrier
 from schedgen.ir.ops import Op, Place
 from schedgen.ir.schedule import Loop, Role, Schedule, statements
 from schedgen.passes.retime import (
-    advances_in,
     commits_in,
     is_release,
     is_wait,
@@ -28,6 +27,8 @@ from schedgen.passes.retime import (
     map_loops,
     released_ring,
     retime,
+    stages_needed,
+    uses_before,
 )
 from schedgen.pipeline import Pass
 
@@ -86,9 +87,13 @@ class OverlapWgmma(Pass):
                 reason = f"the loop at {loop.place or role.name} holds another block"
                 yield _refuse(LoopNotRetimable, self, reason, role, stmt.place, "flatten the loop")
         for op in (s for s in loop.body if isinstance(s, Op)):
-            if _in_flight(op):
+            if _in_flight(loop, op):
                 fix = "apply it once, to the serial loop"
                 yield _refuse(AlreadyInFlight, self, f"`{op.text}`", role, op.place, fix)
+            if _touches_registers(op) or _sets_cursor(op):
+                reason = f"`{op.text}` depends on the step that it stands in"
+                fix = "take it out of the loop, or leave the loop serial"
+                yield _refuse(LoopNotRetimable, self, reason, role, op.place, fix)
         yield from self._late_refusals(role, loop)
         yield from self._depth_refusals(schedule, role, loop)
 
@@ -109,14 +114,12 @@ class OverlapWgmma(Pass):
             fix = f"at most in-flight={MAX_DEPTH // max(commits_in(loop), 1)} here"
             yield _refuse(DepthNotEncodable, self, reason, role, loop.place, fix)
         for ring in dict.fromkeys(released_ring(op) for op in late_ops(loop) if is_release(op)):
-            uses = self.in_flight * advances_in(loop.body, ring)
+            needed = stages_needed(loop, ring, steps=self.in_flight)
             stages = schedule.ring(ring).stages
-            if uses >= stages:
-                reason = (
-                    f"{self.in_flight} steps in flight hold {uses + 1} stages of {ring}; "
-                    f"it has {stages}"
-                )
-                fix = f"`set-stages{{n={uses + 1}}}` first, or keep fewer steps in flight"
+            if needed > stages:
+                held = f"{self.in_flight} step{'' if self.in_flight == 1 else 's'} in flight"
+                reason = f"{held} need {needed} stages of {ring}; it has {stages}"
+                fix = f"`set-stages{{n={needed}}}` first, or keep fewer steps in flight"
                 yield _refuse(LagNeedsStages, self, reason, role, loop.place, fix)
 
     def rewrite(self, schedule: Schedule) -> Schedule:
@@ -137,16 +140,26 @@ def _is_mma_loop(loop: Loop) -> bool:
     return any(o.effects().engine is Engine.TENSOR for o in own) and any(map(is_wait, own))
 
 
-def _in_flight(op: Op) -> bool:
+def _in_flight(loop: Loop, op: Op) -> bool:
+    if is_release(op):
+        return uses_before(loop, op, released_ring(op)) < 0
     group = op.effects().group
-    waits_deep = is_wait(op) and group is not None and group.depth > 0
-    return waits_deep or (is_release(op) and op.offset < 0)
+    return is_wait(op) and group is not None and group.depth > 0
+
+
+def _touches_registers(op: Op) -> bool:
+    return any(a.proxy is Proxy.REGISTER for a in op.effects().accesses)
+
+
+def _sets_cursor(op: Op) -> bool:
+    cursor = op.effects().cursor
+    return cursor is not None and cursor.to is not None
 
 
 def _needs_completion(op: Op) -> bool:
-    """Ordinary code on registers or memory, and signals that are not releases of a ring."""
+    """Ordinary code on memory, and signals that are not releases of a ring."""
     effects = op.effects()
-    ordinary = any(a.proxy in (Proxy.REGISTER, Proxy.GENERIC) for a in effects.accesses)
+    ordinary = any(a.proxy is Proxy.GENERIC for a in effects.accesses)
     signal = effects.signal
     plain = signal is not None and signal.arrivals and not isinstance(signal.barrier, RingBarrier)
     return ordinary or bool(plain) or effects.sync is not None

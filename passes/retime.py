@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Callable, Iterator
 
 from schedgen.ir.effects import GroupEffect, RingBarrier
-from schedgen.ir.expr import Compare, plus, substitute
-from schedgen.ir.ops import Load, Mma, Op, Wait
+from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages, plus, substitute
+from schedgen.ir.ops import Op, Wait
 from schedgen.ir.schedule import If, Loop, Schedule, Stmt
 
 
@@ -87,10 +87,12 @@ def _at(body: tuple[Stmt, ...], loop: Loop, step: int) -> Iterator[Stmt]:
     """The body with the loop variable fixed to its ``step``-th value."""
     value = plus(loop.first, step)
     for stmt in body:
-        if isinstance(stmt, Load | Mma):
-            yield dataclasses.replace(stmt, tile=substitute(stmt.tile, loop.var, value))
-        else:
-            yield stmt
+        changes: dict[str, Expr] = {}
+        for field in dataclasses.fields(stmt):
+            held = getattr(stmt, field.name)
+            if isinstance(held, Int | Name | Stages | Binary):
+                changes[field.name] = substitute(held, loop.var, value)
+        yield dataclasses.replace(stmt, **changes)
 
 
 def _shifted(op: Op, loop: Loop, steps: int, commits: int) -> Op:
@@ -100,6 +102,41 @@ def _shifted(op: Op, loop: Loop, steps: int, commits: int) -> Op:
     return dataclasses.replace(op, offset=op.offset - moved)
 
 
+def uses_before(loop: Loop, op: Op, ring: str) -> int:
+    """The use that an op of the body names, counted from the cursor at the step's begin."""
+    at = next(n for n, s in enumerate(loop.body) if s is op)
+    return advances_in(loop.body[:at], ring) + op.offset
+
+
+def stages_needed(loop: Loop, ring: str, *, steps: int) -> int:
+    """Stages that the role holds at most when its releases lag ``steps`` iterations.
+
+    At each op that reaches for a use of the ring, the oldest use that no release has handed back:
+    releases above the op have run for the step ``steps - 1`` back, those below for one step more.
+    """
+    per_step = advances_in(loop.body, ring)
+    releases = [op for op in late_ops(loop) if is_release(op) and released_ring(op) == ring]
+    position = {id(s): n for n, s in enumerate(loop.body)}
+    most = 1
+    for op in (s for s in loop.body if isinstance(s, Op)):
+        if ring not in _acquired_rings(op):
+            continue
+        oldest = [
+            uses_before(loop, r, ring)
+            - per_step * (steps if position[id(r)] > position[id(op)] else steps - 1)
+            for r in releases
+        ]
+        most = max([most, *(uses_before(loop, op, ring) - use + 1 for use in oldest)])
+    return most
+
+
+def _acquired_rings(op: Op) -> set[str]:
+    wait = op.effects().wait
+    if wait is None or not isinstance(wait.barrier, RingBarrier) or wait.barrier.side != "full":
+        return set()
+    return {wait.barrier.ring}
+
+
 def _closing(loop: Loop, steps: int) -> Iterator[Stmt]:
     """The releases of the last steps, oldest first; the cursor stands one step past the loop."""
     releases = [op for op in late_ops(loop) if is_release(op)]
@@ -107,9 +144,8 @@ def _closing(loop: Loop, steps: int) -> Iterator[Stmt]:
         body: list[Op] = []
         for op in releases:
             ring = released_ring(op)
-            before = advances_in(loop.body[: loop.body.index(op)], ring)
-            moved = before - back * advances_in(loop.body, ring)
-            body.append(dataclasses.replace(op, offset=op.offset + moved))
+            moved = uses_before(loop, op, ring) - back * advances_in(loop.body, ring)
+            body.append(dataclasses.replace(op, offset=moved))
         if body:
             guard = Compare(">", loop.end, plus(loop.first, back - 1))
             yield If(guard=guard, body=tuple(body))

@@ -18,6 +18,8 @@ from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
 from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
 from schedgen.happens_before.judge import Outcome, Verdict, explicit_bound, judge
+from schedgen.happens_before.products import programs_of
+from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.parser import parse as parse_text
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -67,7 +69,7 @@ def load(what: str | Path) -> Schedule:
         return kernel_schedule(str(what))
     path = Path(what)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
@@ -228,6 +230,10 @@ ERROR_LIMIT = 1e-3
 """Relative error that fp32 accumulation and fp16 results stay under (2.1e-4 measured at 8192)."""
 
 
+MACHINE_BUDGET = 1_000_000
+"""Ops of one replica beyond which the abstract machine is not even started."""
+
+
 def cuda_reason() -> str | None:
     """None where a kernel can run on a GPU here, else why not."""
     import importlib.util
@@ -291,6 +297,11 @@ def _run_machine(
 ) -> RunResult:  # fmt: skip
     from schedgen.machine import multiply, seeded
 
+    try:
+        programs_of(schedule, -(-k // schedule.tile.k), MACHINE_BUDGET)
+    except OverBudget:
+        message = f"a replica runs more than {MACHINE_BUDGET} ops at this k"
+        raise IllFormed(code="SG116", message=message, place=None) from None
     a, b = _inputs(m, n, k, seed)
     out, hazards = multiply(placed(schedule), a, b, policy=seeded(seed), progress=progress)
     error = relative_error(out, _reference(schedule, a, b))

@@ -22,7 +22,8 @@ class Violation:
     ``at`` are the events from which on it makes things uncertain, ``shows`` those by which it
     becomes manifest (None: the same).  A violation that shows only after another one's ``at`` may
     be a mere consequence of it.  ``key`` names the cause: one finding is reported for each.
-    ``rank`` decides between violations at the same events.
+    ``rank`` decides between violations at the same events.  ``whole_run``: the counting run itself
+    is the witness (somebody waits for ever), not just what leads to ``at``.
     """
 
     finding: Finding
@@ -31,6 +32,7 @@ class Violation:
     key: tuple[str, ...]
     rank: int = 0
     shows: tuple[int, ...] | None = None
+    whole_run: bool = False
 
 
 class Case:
@@ -94,8 +96,9 @@ class Case:
         mask = 0
         for node in targets:
             mask |= self.before[node]
-        first = [n for n in range(len(self.before)) if mask >> n & 1 and n not in targets]
-        steps = [self.step(self.event(n)) for n in (*first, *sorted(targets))]
+        first = [n for n in range(len(self.before)) if mask >> n & 1]
+        last = sorted(n for n in targets if not mask >> n & 1)
+        steps = [self.step(self.event(n)) for n in (*first, *last)]
         return tuple(s for s in steps if s is not None)
 
     def step(self, event: Event) -> Step | None:

@@ -21,6 +21,7 @@ MOST_ALSO = 3
 MOST_CONSEQUENCES = 4
 
 _TEXTUAL = frozenset({"SG301", "SG302", "SG308", "SG309", "SG310"})
+_RESULTS = frozenset({"SG209", "SG215"})  # what is computed explains nothing about order
 _ORDERLY = frozenset({"SG303", "SG304", "SG305", "SG306"})
 
 
@@ -66,8 +67,9 @@ def _finding(case: Case, members: list[Violation], consequences: list[str]) -> F
     first = members[0]
     messages = dict.fromkeys(v.finding.message for v in members)
     also = [text for text in messages if text != first.finding.message]
+    nodes = range(len(case.before)) if first.whole_run else first.at
     return dataclasses.replace(
-        first.finding, k=case.k_tiles, witness=case.witness(first.at),
+        first.finding, k=case.k_tiles, witness=case.witness(nodes),
         also=tuple(also[:MOST_ALSO]), consequences=tuple(consequences[:MOST_CONSEQUENCES]),
     )  # fmt: skip
 
@@ -76,12 +78,14 @@ def _names_the_cause(cause: Violation, other: Violation) -> bool:
     """Pairs on one ring of which the first is the cause whatever the order of events.
 
     What the text lacks or counts wrong (a release, bytes, arrivals) does not depend on any order,
-    so a phase that is overtaken, lapped or unobserved on the same ring follows from it; so does it
-    from a stage that is filled unacquired, and a lapped acquire of the empty barrier from a reader
-    that never waited for the fill.
+    so a phase that is overtaken, lapped or unobserved on the same ring follows from it, and so does
+    a circle of waits anywhere.  Such a phase also follows from a stage that is filled unacquired,
+    and a lapped acquire of the empty barrier from a reader that never waited for the fill.
     """
     code, owner = cause.finding.code, cause.key[1:2]
     other_code, other_owner = other.finding.code, other.key[1:2]
+    if code in _TEXTUAL and other_code == "SG307":
+        return True
     if not owner or not other_owner or owner[0].split(".")[0] != other_owner[0].split(".")[0]:
         return False
     if code == "SG309":
@@ -94,7 +98,7 @@ def _names_the_cause(cause: Violation, other: Violation) -> bool:
 def _explains(case: Case, cause: _Group, other: Violation) -> bool:
     """Whether ``other`` shows only after ``cause`` has shown, so that it may be a consequence."""
     first = cause.first
-    if _names_the_cause(other, first):
+    if first.finding.code in _RESULTS or _names_the_cause(other, first):
         return False
     if _names_the_cause(first, other):
         return True

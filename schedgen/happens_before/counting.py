@@ -31,7 +31,7 @@ from schedgen.happens_before.case import (
     row,
 )
 from schedgen.happens_before.limits import MAX_COUNT
-from schedgen.happens_before.record import BarrierLog, BarrierWaiting
+from schedgen.happens_before.record import BarrierLog, BarrierWaiting, Phase
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
 
@@ -96,22 +96,36 @@ def plain_count(log: BarrierLog, phase: int, arrivals: int, i: Instance) -> Arri
 
 
 def _late_expects(case: Case, log: BarrierLog) -> Iterator[Violation]:
-    """P2, second half: an expect that is no arrival precedes some arrival of its phase."""
+    """P2, second half: a phase cannot complete while an expect of it is still to come.
+
+    An expect that is no arrival precedes some arrival of its phase; or it precedes every landing,
+    and bytes announced with an arrival keep the phase open until then.
+    """
     for number, phase in enumerate(log.phases):
         arrivals = [n for n, _ in phase.arrivals]
+        completes = number < log.current or log.pending <= 0
         for node, amount in phase.expects:
-            if node in arrivals:
+            if node in arrivals or not completes:
                 continue
             case.checked["SG302"] += 1
-            if arrivals and not any(case.is_before(node, a) for a in arrivals):
-                i, arrival = case.instance_at(node), case.instance_at(arrivals[0])
-                finding = ByteCount(
-                    barrier=str(log.key), what=f"phase {number}", expected=amount, delivered=0,
-                    late=True, rows=(row("expect", i), row("arrival", arrival)),
-                    missing=f"{op_phrase(i)} -> an arrival of the phase",
-                    fix="`expect` announces bytes and arrives at once",
-                )  # fmt: skip
-                yield Violation(finding, (node,), True, ("SG302", str(log.key.name)))
+            if any(case.is_before(node, a) for a in arrivals) or _held_open(case, phase, node):
+                continue
+            i, arrival = case.instance_at(node), case.instance_at(arrivals[0])
+            finding = ByteCount(
+                barrier=str(log.key), what=f"phase {number}", expected=amount, delivered=0,
+                late=True, rows=(row("expect", i), row("arrival", arrival)),
+                missing=f"{op_phrase(i)} -> an arrival of the phase",
+                fix="`expect` announces bytes and arrives at once",
+            )  # fmt: skip
+            yield Violation(finding, (node,), True, ("SG302", str(log.key.name)))
+
+
+def _held_open(case: Case, phase: Phase, node: int) -> bool:
+    """Whether other bytes are announced by then, and none of them can have landed."""
+    arrivals = [n for n, _ in phase.arrivals]
+    others = [n for n, amount in phase.expects if n != node and amount]
+    announced = any(n in arrivals or any(case.is_before(n, a) for a in arrivals) for n in others)
+    return announced and all(case.is_before(node, n) for n, _ in phase.landings)
 
 
 def _overtaken(case: Case, log: BarrierLog) -> Iterator[Violation]:
@@ -133,6 +147,10 @@ def _overtaking(case: Case, log: BarrierLog, number: int, node: int) -> Violatio
     i = case.instance_at(node)
     declared = declared_use(i)
     signal = i.effects.signal
+    if i.effects.sync is not None:  # bar.sync counts threads: too many for one phase
+        entered = sum(a for phase in log.phases for _, a in phase.arrivals)
+        finding = plain_count(log, number - 1, entered, i)
+        return Violation(finding, (node,), True, ("SG301", log.key.name), rank=-1)
     if declared is not None and signal is not None:
         ring, side, use = declared
         if use // i.stages[ring] < number:

@@ -9,6 +9,7 @@ the root; if there is no root, the blocked waits form a cycle.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import networkx as nx
@@ -56,10 +57,8 @@ def progress_violations(case: Case) -> Iterator[Violation]:
         elif waiting is not None and not suppliers:
             roots.append(_root(case, waiting))
         waits_for.add_edges_from((number, s) for s in suppliers)
-    if roots:
-        yield from roots
-    else:
-        yield _cycle(case, blocked, waits_for)
+    for violation in roots or [_cycle(case, blocked, waits_for)]:
+        yield replace(violation, whole_run=True)
 
 
 def _was_lapped(w: BarrierWaiting) -> bool:

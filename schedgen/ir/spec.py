@@ -23,6 +23,9 @@ from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
 
+MOST_WARPS = 1024
+"""Warps of a role beyond which it is not even unrolled (a CTA has 32)."""
+
 Objection = tuple[str, Place | None]
 
 
@@ -91,6 +94,9 @@ def _numbers_are_in_range(s: Schedule) -> Iterator[Objection]:
     for role in s.roles:
         if role.replica_count < 1 or role.warps < 1:
             yield f"role `{role.name}` needs at least one replica and one warp", role.place
+        if role.replica_count * role.warps > MOST_WARPS:
+            message = f"role `{role.name}` has {role.replica_count * role.warps} warps"
+            yield f"{message}; no more than {MOST_WARPS} are looked at", role.place
     for _, op in _all_ops(s):
         for field in ("depth", "bytes"):
             if getattr(op, field, 0) < 0:
