@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:  # bare `pytest` does not put it there; `tests.strategies` needs it
     sys.path.insert(0, str(ROOT))
 
+pytest_plugins = ["pytester"]
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 for name, examples in (("dev", 25), ("ci", 60), ("nightly", 2000)):
     settings.register_profile(
