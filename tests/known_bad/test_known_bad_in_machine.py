@@ -56,7 +56,7 @@ def test_every_code_is_of_one_kind():
     assert sum(map(len, kinds)) == len(judged)
 
 
-@pytest.mark.parametrize(("file", "code", "k"), cases(SHOWS))
+@pytest.mark.parametrize(("file", "code", "k"), list(cases(SHOWS)))
 def test_misbehaves_under_an_adversary(file, code, k):
     schedule = sg.load(file)
     seen = set()
@@ -66,7 +66,7 @@ def test_misbehaves_under_an_adversary(file, code, k):
     assert seen & SHOWS[code], seen
 
 
-@pytest.mark.parametrize(("file", "code", "k"), cases({"SG203", "SG205", "SG307"}))
+@pytest.mark.parametrize(("file", "code", "k"), list(cases({"SG203", "SG205", "SG307"})))
 def test_is_clean_below_its_smallest_k(file, code, k):
     if "peeled_commit" in file.stem:
         pytest.skip("its other cause shows from K = 1 on")
@@ -77,7 +77,7 @@ def test_is_clean_below_its_smallest_k(file, code, k):
             assert run.is_clean, (below, str(policy), run.hazards)
 
 
-@pytest.mark.parametrize(("file", "code", "k"), cases(REPLAYED))
+@pytest.mark.parametrize(("file", "code", "k"), list(cases(REPLAYED)))
 def test_witness_replays_to_the_hazard(file, code, k):
     schedule, finding = finding_of(file, code)
     steps = [
@@ -87,7 +87,7 @@ def test_witness_replays_to_the_hazard(file, code, k):
     assert {h.kind for h in run.hazards} & SHOWS[code], run.hazards
 
 
-@pytest.mark.parametrize(("file", "code", "k"), cases(WRONG_PRODUCT))
+@pytest.mark.parametrize(("file", "code", "k"), list(cases(WRONG_PRODUCT)))
 def test_product_is_wrong(file, code, k):
     schedule = sg.load(file)
     k = max(k, 1)

@@ -74,6 +74,22 @@ def test_not_a_schedule(name):
     assert len(err) < 500
 
 
+NESTED = {
+    "min": lambda d: changed(V5, ("0..K", "0.." + "min(K, " * d + "K" + ")" * d)),
+    "sum": lambda d: changed(V5, ("0..K", "0..K" + " - 0" * d)),
+    "blocks": lambda d: changed(V5, ("  wait 0", "  if K >= 0 {" * d + " wait 0 " + "}" * d)),
+}
+
+
+@pytest.mark.parametrize("depth", [10, 100, 340, 500, 1000])
+@pytest.mark.parametrize("kind", NESTED)
+def test_deep_texts(kind, depth):
+    """Deep nesting is printed or refused, whatever the stack: a traceback is a bug."""
+    shown = schedgen("show", "-", stdin=NESTED[kind](depth))
+    assert shown.code in (0, 2)
+    assert depth > 10 or shown.code == 0
+
+
 def test_syntax_error_says_what_was_expected():
     err = refused(schedgen("check", "-", stdin=changed(V5, ("wait 1", "wait one"))), "SG101")
     line = V5[: V5.index("wait 1")].count("\n") + 1
