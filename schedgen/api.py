@@ -295,7 +295,7 @@ def _run_machine(
     schedule: Schedule, m: int, n: int, k: int, seed: int, why: str,
     progress: Callable[[int, int], None] | None,
 ) -> RunResult:  # fmt: skip
-    from schedgen.machine import multiply, seeded
+    from schedgen.machine import UnfitOperands, multiply, seeded
 
     try:
         programs_of(schedule, -(-k // schedule.tile.k), MACHINE_BUDGET)
@@ -303,7 +303,11 @@ def _run_machine(
         message = f"a replica runs more than {MACHINE_BUDGET} ops at this k"
         raise IllFormed(code="SG116", message=message, place=None) from None
     a, b = _inputs(m, n, k, seed)
-    out, hazards = multiply(placed(schedule), a, b, policy=seeded(seed), progress=progress)
+    try:
+        out, hazards = multiply(placed(schedule), a, b, policy=seeded(seed), progress=progress)
+    except UnfitOperands as error:
+        message = f"{error}; `schedgen check` says what is wrong"
+        raise IllFormed(code="SG116", message=message, place=None) from None
     error = relative_error(out, _reference(schedule, a, b))
     return RunResult(
         device="abstract machine", why=why, m=m, n=n, k=k, error=error, limit=ERROR_LIMIT,

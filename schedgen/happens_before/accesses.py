@@ -88,7 +88,8 @@ def _of(
     use = instance.use(location.ring, access.offset) if is_slot else None
     tile = None if access.tile is None else instance.value(access.tile)
     collective = instance.effects.executor is Executor.COLLECTIVE
-    groups = [tuple(actors.items())] if collective else [((a, n),) for a, n in actors.items()]
+    issues = tuple(sorted(actors.items()))  # the elected warp first
+    groups = [issues] if collective else [(issue,) for issue in issues]
     for group in groups:
         actor = group[0][0]
         end = case.matching.end_of(replica, instance.seq, actor)

@@ -21,6 +21,7 @@ MOST_ALSO = 3
 MOST_CONSEQUENCES = 4
 
 _TEXTUAL = frozenset({"SG301", "SG302", "SG308", "SG309", "SG310"})
+_RACES = frozenset({"SG201", "SG202", "SG203", "SG204", "SG213"})
 _RESULTS = frozenset({"SG209", "SG215"})  # what is computed explains nothing about order
 _ORDERLY = frozenset({"SG303", "SG304", "SG305", "SG306"})
 
@@ -79,7 +80,7 @@ def _names_the_cause(cause: Violation, other: Violation) -> bool:
 
     What the text lacks or counts wrong (a release, bytes, arrivals) does not depend on any order,
     so a phase that is overtaken, lapped or unobserved on the same ring follows from it, and so does
-    a circle of waits anywhere.  Such a phase also follows from a stage that is filled unacquired,
+    a circle of waits anywhere; from wrong counts, the races on that ring too.  Such a phase also follows from a stage that is filled unacquired,
     and a lapped acquire of the empty barrier from a reader that never waited for the fill.
     """
     code, owner = cause.finding.code, cause.key[1:2]
@@ -92,6 +93,10 @@ def _names_the_cause(cause: Violation, other: Violation) -> bool:
         return other_code in _TEXTUAL - {"SG309"} or other_code in _ORDERLY
     if code == "SG201":
         return other_code == "SG305" and other_owner[0].endswith(".empty")
+    if code == "SG204":
+        return other_code in ("SG201", "SG213")
+    if code in ("SG301", "SG302") and other_code in _RACES:
+        return True
     return code in _TEXTUAL | {"SG205"} and other_code in _ORDERLY
 
 

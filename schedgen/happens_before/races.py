@@ -79,6 +79,8 @@ def _race(case: Case, first: Interval, second: Interval) -> Violation:
 
 def _fills(writer: Interval, reader: Interval, first: Interval) -> bool:
     """Whether the write is the one that the reader should have waited for."""
+    if reader.instance.effects.engine is Engine.TMA_STORE and not writer.ordinary:
+        return False  # what a store ships was put there by ordinary code
     if writer.use is not None and reader.use is not None and not writer.ordinary:
         return writer.use <= reader.use
     if writer.replica == reader.replica:
