@@ -81,7 +81,11 @@ def load(what: str | Path) -> Schedule:
 
 
 def placed(schedule: Schedule) -> Schedule:
-    """The schedule with places; one that came from no file counts lines in its printed text."""
+    """The schedule with places, well formed; one from no file counts lines in its printed text.
+
+    Raises `IllFormed` for a value that was built wrong.
+    """
+    verify(schedule)
     if schedule.source is not None:
         return schedule
     return replace(parse_text(to_text(schedule), file=schedule.name), source=None)
@@ -105,6 +109,7 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
 
     Raises `IllFormed` (SG116) for a K range that is negative or reversed.
     """
+    schedule = placed(schedule)
     if k == "all":
         first, last = 0, explicit_bound(schedule)
     else:
@@ -112,7 +117,7 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
     if first < 0 or last < first:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
-    return judge(placed(schedule), trips=range(first, last + 1))
+    return judge(schedule, trips=range(first, last + 1))
 
 
 def verdict_line(verdict: Verdict, *, tile_k: int) -> str:

@@ -138,6 +138,21 @@ def findings_text(schedule: Schedule, verdict: Verdict) -> str:
     return "\n".join(parts)
 
 
+def print_findings(text: str) -> None:
+    """Plainly, and in colour on a terminal; the words are the same, and never wrapped."""
+    if not sys.stdout.isatty():
+        click.echo(text, nl=False)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    styled = Text(text)
+    styled.highlight_regex(r"(?m)^SG\d+ [a-z-]+(?=:)", "bold red")
+    styled.highlight_regex(r"(?m)^ *[a-z ]+(?= : )", "cyan")
+    styled.highlight_regex(r"(?m)^ *help : .*$", "green")
+    Console(highlight=False, soft_wrap=True).print(styled, end="")
+
+
 def trips(text: str) -> api.Trips:
     """``all``, ``N`` or ``A..B`` (B included)."""
     if text == "all":
@@ -167,7 +182,7 @@ def check(source: str, k: str, style: str) -> None:
             done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
             click.echo(f"obligations: {done}")
         else:
-            click.echo(findings_text(schedule, verdict), nl=False)
+            print_findings(findings_text(schedule, verdict))
     raise SystemExit(EXIT[verdict.outcome])
 
 
@@ -250,28 +265,34 @@ LONG_SECONDS = 5.0
 
 
 def progress_line(schedule: Schedule, m: int, n: int, k: int) -> Callable[[int, int], None] | None:
-    """A progress bar for long runs of the abstract machine; announced with its estimate."""
+    """A progress bar for runs of the abstract machine that are estimated to be long."""
     from schedgen.machine import estimate_seconds
 
-    bar: list[Any] = []
+    seconds: list[float] = []
+    bars: list[Any] = []
 
     def show_progress(done: int, total: int) -> None:
-        if not bar:
-            seconds = estimate_seconds(schedule, m=m, n=n, k=k)
-            if seconds < LONG_SECONDS:
-                bar.append(None)
-                return
-            click.echo(
-                f"the abstract machine needs about {seconds:.0f} s for {total} CTAs", err=True
-            )
-            bar.append(click.progressbar(length=total, file=sys.stderr, label="CTAs"))
-            bar[0].__enter__()
-        if bar[0] is not None:
-            bar[0].update(done - bar[0].pos)
+        if not seconds:
+            seconds.append(estimate_seconds(schedule, m=m, n=n, k=k))
+            if seconds[0] >= LONG_SECONDS:
+                bars.append(_progress_bar(total, seconds[0]))
+        for bar, task in bars:
+            bar.update(task, completed=done)
             if done == total:
-                bar[0].__exit__(None, None, None)
+                bar.stop()
 
     return show_progress
+
+
+def _progress_bar(total: int, seconds: float) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    note = f"the abstract machine needs about {seconds:.0f} s for {total} CTAs"
+    click.echo(note, err=True)
+    bar = Progress(console=Console(stderr=True))
+    bar.start()
+    return bar, bar.add_task("CTAs", total=total)
 
 
 def run_text(result: api.RunResult) -> str:

@@ -302,8 +302,25 @@ class OffsetWithoutUse(Page):
     name = "offset-without-use"
 
 
+class ExecutorFixed(Page):
+    """A `by` stands on an op that the whole role executes.
+
+    What it means
+        mma, commit and sync are collective, and a cursor belongs to the role replica.
+    Why it is wrong
+        The instruction is aligned over the warp group; half of it has no meaning.
+    Example
+        `commit by elected`.
+    Fix
+        Drop `by`.
+    """
+
+    code = "SG118"
+    name = "executor-fixed"
+
+
 PAGES: tuple[type[Page], ...] = (
     SyntaxFault, DeclarationCount, UnknownName, DuplicateName, NoStages, SlabIndex, OutOfScope,
     UnknownType, ForeignTensor, NumberOutOfRange, WrongSide, BadDivisor, HiddenName, BadPipeline,
-    Unreadable, BadRequest, OffsetWithoutUse,
+    Unreadable, BadRequest, OffsetWithoutUse, ExecutorFixed,
 )  # fmt: skip

@@ -23,7 +23,7 @@ class Violation:
     becomes manifest (None: the same).  A violation that shows only after another one's ``at`` may
     be a mere consequence of it.  ``key`` names the cause: one finding is reported for each.
     ``rank`` decides between violations at the same events.  ``whole_run``: the counting run itself
-    is the witness (somebody waits for ever), not just what leads to ``at``.
+    is the witness (somebody waits for ever); else it is what leads to ``leads_to`` (None: ``at``).
     """
 
     finding: Finding
@@ -33,6 +33,7 @@ class Violation:
     rank: int = 0
     shows: tuple[int, ...] | None = None
     whole_run: bool = False
+    leads_to: tuple[int, ...] | None = None
 
 
 class Case:

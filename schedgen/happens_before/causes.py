@@ -20,7 +20,7 @@ MEMBERS = 6
 MOST_ALSO = 3
 MOST_CONSEQUENCES = 4
 
-_TEXTUAL = frozenset({"SG301", "SG302", "SG308", "SG309", "SG310"})
+_TEXTUAL = ("SG309", "SG301", "SG308", "SG310", "SG302")  # the earlier explains the later
 _RACES = frozenset({"SG201", "SG202", "SG203", "SG204", "SG213"})
 _RESULTS = frozenset({"SG209", "SG215"})  # what is computed explains nothing about order
 _ORDERLY = frozenset({"SG303", "SG304", "SG305", "SG306"})
@@ -41,7 +41,11 @@ class _Group:
 def causes_at(
     case: Case, found: Iterable[Violation], seen: set[tuple[str, ...]]
 ) -> Iterator[Finding]:
-    """The causes that this K shows first (keys not in ``seen``), each with what follows from it."""
+    """The causes that this K shows first, each with what follows from it.
+
+    ``seen`` holds what smaller K have shown: a code on a ring or role is reported once, and a ring
+    whose text counts wrong is left alone afterwards.
+    """
     groups: dict[tuple[str, ...], _Group] = {}
     for v in found:
         groups.setdefault(v.key, _Group(v)).members.append(v)
@@ -58,17 +62,30 @@ def causes_at(
         roots[least.first.key] = [least.first]
         consequences = [v for v in consequences if v is not least.first]
     also_so = sorted({f"{v.finding.code} {v.finding.message}" for v in consequences})
-    for key, members in roots.items():
-        if key not in seen:
-            seen.add(key)
-            yield _finding(case, members, also_so)
+    fresh = [m for key, m in roots.items() if not _is_known(key, seen)]
+    for members in fresh:
+        key = members[0].key
+        seen.add((key[0], ring_of(key)))
+        if key[0] in _TEXTUAL:
+            seen.add((ring_of(key),))
+        yield _finding(case, members, also_so)
+
+
+def ring_of(key: tuple[str, ...]) -> str:
+    """The ring, barrier or role that a key speaks of, empty where there is none."""
+    return key[1].partition(".")[0] if len(key) > 1 else ""
+
+
+def _is_known(key: tuple[str, ...], seen: set[tuple[str, ...]]) -> bool:
+    ring = ring_of(key)
+    return (key[0], ring) in seen or (bool(ring) and (ring,) in seen)
 
 
 def _finding(case: Case, members: list[Violation], consequences: list[str]) -> Finding:
     first = members[0]
     messages = dict.fromkeys(v.finding.message for v in members)
     also = [text for text in messages if text != first.finding.message]
-    nodes = range(len(case.before)) if first.whole_run else first.at
+    nodes = range(len(case.before)) if first.whole_run else first.leads_to or first.at
     return dataclasses.replace(
         first.finding, k=case.k_tiles, witness=case.witness(nodes),
         also=tuple(also[:MOST_ALSO]), consequences=tuple(consequences[:MOST_CONSEQUENCES]),
@@ -78,26 +95,27 @@ def _finding(case: Case, members: list[Violation], consequences: list[str]) -> F
 def _names_the_cause(cause: Violation, other: Violation) -> bool:
     """Pairs on one ring of which the first is the cause whatever the order of events.
 
-    What the text lacks or counts wrong (a release, bytes, arrivals) does not depend on any order,
-    so a phase that is overtaken, lapped or unobserved on the same ring follows from it, and so does
-    a circle of waits anywhere; from wrong counts, the races on that ring too.  Such a phase also follows from a stage that is filled unacquired,
-    and a lapped acquire of the empty barrier from a reader that never waited for the fill.
+    What the text lacks or counts wrong (a release, bytes, arrivals) does not depend on any order.
+    A phase that is overtaken, lapped or unobserved on the same ring follows from it, and a circle
+    of waits anywhere; from wrong counts, the races on that ring too.  Such a phase also follows
+    from a stage that is filled unacquired, and a lapped acquire of the empty barrier from a reader
+    that never waited for the fill.
     """
     code, owner = cause.finding.code, cause.key[1:2]
     other_code, other_owner = other.finding.code, other.key[1:2]
     if code in _TEXTUAL and other_code == "SG307":
         return True
-    if not owner or not other_owner or owner[0].split(".")[0] != other_owner[0].split(".")[0]:
+    if not owner or not other_owner or ring_of(cause.key) != ring_of(other.key):
         return False
-    if code == "SG309":
-        return other_code in _TEXTUAL - {"SG309"} or other_code in _ORDERLY
+    if code in _TEXTUAL and other_code in _TEXTUAL:
+        return _TEXTUAL.index(code) < _TEXTUAL.index(other_code)
     if code == "SG201":
         return other_code == "SG305" and other_owner[0].endswith(".empty")
     if code == "SG204":
         return other_code in ("SG201", "SG213")
     if code in ("SG301", "SG302") and other_code in _RACES:
         return True
-    return code in _TEXTUAL | {"SG205"} and other_code in _ORDERLY
+    return code in (*_TEXTUAL, "SG205") and other_code in _ORDERLY
 
 
 def _explains(case: Case, cause: _Group, other: Violation) -> bool:

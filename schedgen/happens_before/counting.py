@@ -9,6 +9,7 @@ phase is an arrival too many, and a phase that lacks it misses a release.  Block
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from schedgen.diagnostics.order import OverwriteWithoutAcquire
 from schedgen.diagnostics.progress import (
@@ -307,8 +308,8 @@ def _lapped(case: Case, w: BarrierWaiting, matched: int) -> Iterator[Violation]:
         return
     if any(case.is_before(w.returned, y) for y in w.log.phases[following].contributors):
         return
-    filled = _filled_before_acquire(case, w)
-    yield lapped_violation(w, matched) if filled is None else filled
+    lapped, filled = lapped_violation(w, matched), _filled_before_acquire(case, w)
+    yield lapped if filled is None else replace(filled, leads_to=lapped.leads_to)
 
 
 def _filled_before_acquire(case: Case, w: BarrierWaiting) -> Violation | None:
@@ -337,4 +338,7 @@ def lapped_violation(w: BarrierWaiting, phase: int) -> Violation:
         fix="`sync` the warps before the arrival, or let each warp arrive and raise the count",
     )  # fmt: skip
     shows = tuple(w.log.phases[phase + 1].contributors) if len(w.log.phases) > phase + 1 else None
-    return Violation(finding, (w.start,), True, ("SG305", w.log.key.name), rank=1, shows=shows)
+    lead = None if shows is None else (w.start, *shows)
+    return Violation(
+        finding, (w.start,), True, ("SG305", w.log.key.name), rank=1, shows=shows, leads_to=lead
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ from schedgen.happens_before.races import storage_violations
 from schedgen.happens_before.registers import register_violations
 from schedgen.happens_before.staging import operand_violations, staging_violations
 from schedgen.happens_before.unroll import OverBudget
-from schedgen.ir.expr import Int, atoms
+from schedgen.ir.expr import Binary, Expr, Name, atoms, evaluate
 from schedgen.ir.schedule import If, Loop, Schedule, statements
 
 TOTAL_EVENTS = 300_000
@@ -63,7 +63,7 @@ def explicit_bound(schedule: Schedule) -> int:
     Beyond twice the stages, the greatest offset and wait depth and the largest constant of a bound
     or guard the program text repeats itself; that nothing new happens there is not proved here.
     """
-    stages = max((r.stages for r in schedule.rings), default=1)
+    stages = sum(r.stages for r in schedule.rings)
     lag = depth = constant = 0
     for role in schedule.roles:
         for stmt in statements(role.body):
@@ -77,9 +77,17 @@ def explicit_bound(schedule: Schedule) -> int:
                 depth = max(depth, group.depth if group is not None else 0)
                 continue
             for expr in exprs:
-                literals = [abs(a.value) for a in atoms(expr) if isinstance(a, Int)]
-                constant = max(constant, *literals, 0)
+                constant = max(constant, *_constants(expr, schedule.stages), 0)
     return 2 * stages + lag + depth + constant + 2
+
+
+def _constants(expr: Expr, stages: Mapping[str, int]) -> Iterator[int]:
+    """The sizes of all parts of an expression that do not depend on K or a loop."""
+    if not any(isinstance(a, Name) for a in atoms(expr)):
+        yield abs(evaluate(expr, {}, stages))
+    if isinstance(expr, Binary):
+        yield from _constants(expr.left, stages)
+        yield from _constants(expr.right, stages)
 
 
 def judge(schedule: Schedule, *, trips: Iterable[int]) -> Verdict:

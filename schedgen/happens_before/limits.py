@@ -107,6 +107,8 @@ Excess = tuple[str, str, tuple[Row, ...]]
 
 
 def _encodings(s: Schedule) -> Iterator[Excess]:
+    if any(op.effects().engine is Engine.TENSOR for r in s.roles for op in ops_of(r.body)):
+        yield from _mma_types(s)
     yield from _counts(s)
     yield from _boxes(s)
     yield from _named(s)
@@ -124,6 +126,29 @@ def _encodings(s: Schedule) -> Iterator[Excess]:
     threads = s.warps * WARP_THREADS
     if threads > MAX_THREADS:
         yield f"{threads} threads", f"a CTA has at most {MAX_THREADS}", ()
+
+
+MMA_TYPES = {("f16", "f16"): ("f16", "f32"), ("bf16", "bf16"): ("f32",)}
+"""Accumulator types of wgmma by its operands' types (PTX 9.7.15.3)."""
+
+MMA_K_BYTES = 32
+
+
+def _mma_types(s: Schedule) -> Iterator[Excess]:
+    operands = (s.problem.left.dtype, s.problem.right.dtype)
+    allowed = MMA_TYPES.get(operands)
+    rows = (declared_row("problem", s.name, s.problem.place),)
+    if allowed is None:
+        yield f"an mma of {operands[0]} and {operands[1]}", "wgmma takes f16 or bf16 twice", rows
+        return
+    for acc in s.accumulators:
+        if acc.dtype not in allowed:
+            row = declared_row("acc", acc.name, acc.place)
+            limit = f"wgmma of {operands[0]} accumulates in {' or '.join(allowed)}"
+            yield f"the accumulator {acc.name} of {acc.dtype}", limit, (row,)
+    if s.tile.k * ELEMENT_BYTES[operands[0]] % MMA_K_BYTES:
+        row = declared_row("tile", f"k {s.tile.k}", s.tile.place)
+        yield f"a K step of {s.tile.k}", f"wgmma steps through K by {MMA_K_BYTES} bytes", (row,)
 
 
 def _op_row(text: str, place: Place | None, role: Role) -> Row:

@@ -15,7 +15,7 @@ from schedgen.diagnostics.tensor import KCoverage, OutputCoverage
 from schedgen.happens_before.case import Case, Violation, row
 from schedgen.happens_before.groups import executes
 from schedgen.happens_before.unroll import Instance, unroll
-from schedgen.ir.effects import AccRef, BufferRef, Engine, OutRef
+from schedgen.ir.effects import AccRef, BufferRef, Engine, Executor, OutRef
 from schedgen.ir.schedule import Schedule
 
 
@@ -83,6 +83,8 @@ def _accumulator_stores(
                 assert access.tile is not None
                 tiles.setdefault(access.location.name, []).append(i.value(access.tile))
         elif accs and not accs[0].writes:
+            if i.effects.executor is Executor.ELECTED and i.role.warps > 1:
+                continue  # one warp's part alone: the box is not stored
             assert isinstance(accs[0].location, AccRef)
             name = accs[0].location.name
             yield (

@@ -7,7 +7,7 @@ generic builder makes every op.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar, cast
@@ -26,7 +26,7 @@ from schedgen.ir.effects import (
     RingBarrier,
     SlotRef,
 )
-from schedgen.ir.expr import Binary, Compare, Int, Name, Stages
+from schedgen.ir.expr import Binary, BinaryOp, Compare, Int, Name, Stages
 from schedgen.ir.ops import OPS, Op, Place, SetCursor, StoreWait
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import (
@@ -75,12 +75,22 @@ def parse(text: str, *, file: str) -> Schedule:
     try:
         return cast(Schedule, _Builder(file, _output_name(tree)).transform(tree))
     except RecursionError:
-        message = "blocks or brackets are nested too deeply"
-        raise IllFormed(code="SG101", message=message, place=Place(file, 1, 1)) from None
+        raise _too_deep(Place(file, 1, 1)) from None
     except VisitError as error:
         if isinstance(error.orig_exc, IllFormed):
             raise error.orig_exc from None
+        if isinstance(error.orig_exc, RecursionError):
+            raise _too_deep(Place(file, 1, 1)) from None
         raise
+
+
+MOST_NESTING = 64
+"""Levels of blocks, brackets or operators that a text may nest."""
+
+
+def _too_deep(place: Place | None) -> IllFormed:
+    message = f"blocks, brackets or operators are nested more than {MOST_NESTING} deep"
+    return IllFormed(code="SG101", message=message, place=place)
 
 
 def _output_name(tree: Any) -> str | None:
@@ -135,6 +145,7 @@ class _Builder(Transformer[Token, Any]):
         super().__init__()
         self.file = file
         self.output = output
+        self.levels: dict[int, tuple[int, object]] = {}
 
     def _place(self, meta: Meta) -> Place | None:
         return None if meta.empty else Place(self.file, meta.line, meta.column)
@@ -186,26 +197,48 @@ class _Builder(Transformer[Token, Any]):
     def stages(self, c: list[Any]) -> Stages:
         return Stages(c[0])
 
-    def plus(self, c: list[Any]) -> Binary:
-        return Binary("+", c[0], c[1])
+    def _binary(self, op: BinaryOp, meta: Meta, c: list[Any]) -> Binary:
+        return self._deeper(Binary(op, c[0], c[1]), c, meta)
 
-    def minus(self, c: list[Any]) -> Binary:
-        return Binary("-", c[0], c[1])
+    def _deeper(self, made: _Item, parts: Iterable[Any], meta: Meta) -> _Item:
+        """The value, one level deeper than its parts; `IllFormed` beyond the limit.
 
-    def times(self, c: list[Any]) -> Binary:
-        return Binary("*", c[0], c[1])
+        Levels are kept by identity, with the values, so that an identity is never reused.
+        """
+        levels = (self.levels[id(p)][0] for p in parts if id(p) in self.levels)
+        level = 1 + max(levels, default=0)
+        if level > MOST_NESTING:
+            raise _too_deep(self._place(meta))
+        self.levels[id(made)] = (level, made)
+        return made
 
-    def over(self, c: list[Any]) -> Binary:
-        return Binary("/", c[0], c[1])
+    @_with_meta
+    def plus(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("+", meta, c)
 
-    def modulo(self, c: list[Any]) -> Binary:
-        return Binary("%", c[0], c[1])
+    @_with_meta
+    def minus(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("-", meta, c)
 
-    def min(self, c: list[Any]) -> Binary:
-        return Binary("min", c[0], c[1])
+    @_with_meta
+    def times(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("*", meta, c)
 
-    def max(self, c: list[Any]) -> Binary:
-        return Binary("max", c[0], c[1])
+    @_with_meta
+    def over(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("/", meta, c)
+
+    @_with_meta
+    def modulo(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("%", meta, c)
+
+    @_with_meta
+    def min(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("min", meta, c)
+
+    @_with_meta
+    def max(self, meta: Meta, c: list[Any]) -> Binary:
+        return self._binary("max", meta, c)
 
     # --- references
     def ring_barrier(self, c: list[Any]) -> RingBarrier:
@@ -260,11 +293,13 @@ class _Builder(Transformer[Token, Any]):
 
     @_with_meta
     def loop(self, meta: Meta, c: list[Any]) -> Loop:
-        return Loop(var=c[0], first=c[1], end=c[2], body=c[3], place=self._place(meta))
+        made = Loop(var=c[0], first=c[1], end=c[2], body=c[3], place=self._place(meta))
+        return self._deeper(made, c[3], meta)
 
     @_with_meta
     def guarded(self, meta: Meta, c: list[Any]) -> If:
-        return If(guard=Compare(c[1], c[0], c[2]), body=c[3], place=self._place(meta))
+        made = If(guard=Compare(c[1], c[0], c[2]), body=c[3], place=self._place(meta))
+        return self._deeper(made, c[3], meta)
 
     # --- declarations
     def tensor(self, c: list[Any]) -> Tensor:

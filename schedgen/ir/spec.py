@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from schedgen.ir.effects import (
     AccRef,
     BufferRef,
+    Executor,
     Location,
     OutRef,
     PlainBarrier,
@@ -199,6 +200,13 @@ def _offsets_have_uses(s: Schedule) -> Iterator[Objection]:
             yield f"`{op.text}` names no use that a lag or ahead could shift", op.place
 
 
+def _executors_can_change(s: Schedule) -> Iterator[Objection]:
+    for _, op in _all_ops(s):
+        fixed = op.executed_by is Executor.COLLECTIVE or op.effects().cursor is not None
+        if op.by is not None and fixed:
+            yield f"`{op.text}`: `{op.keyword}` is executed by every warp of the role", op.place
+
+
 def _slabs_are_indexed(s: Schedule) -> Iterator[Objection]:
     for role, op in _all_ops(s):
         for access in op.effects().accesses:
@@ -321,6 +329,7 @@ SPEC: tuple[Row, ...] = (
     Row("SG103", "every name that is used is declared", _names_are_known),
     Row("SG111", "release works on empty, expect on full barriers", _sides_fit),
     Row("SG117", "lag and ahead stand on ops that name uses", _offsets_have_uses),
+    Row("SG118", "collective ops and cursors belong to the whole role", _executors_can_change),
     Row("SG107", "a name in an expression has a value there", _names_are_in_scope),
     Row("SG112", "divisors are positive numbers", _divisors_are_positive),
     Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),
