@@ -18,7 +18,8 @@ from typing import Any, ClassVar, get_type_hints
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.target import PassBrokeTheSchedule
 from schedgen.happens_before.judge import explicit_bound
-from schedgen.happens_before.kept import KEEPS, Keep
+from schedgen.happens_before.kept import KEEPS, Keep, unrolled
+from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.ops import Place
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
@@ -100,16 +101,28 @@ def _verified(step: Pass, schedule: Schedule) -> Schedule:
     return schedule
 
 
+KEPT_BUDGET = 200_000
+"""Op instances that are compared for one pass, over all K; the verdict says what was judged."""
+
+
 def check_kept(step: Pass, before: Schedule, after: Schedule) -> None:
-    """Raise SG901 at the smallest K where a property that the pass declares is lost."""
-    if before is after:
-        return
+    """Raise SG901 at the smallest K where a property that the pass declares is lost.
+
+    K runs from 0 to the larger bound of the two schedules, as far as the budget goes.
+    """
+    left = KEPT_BUDGET
     for k_tiles in range(max(explicit_bound(before), explicit_bound(after)) + 1):
+        if before is after or left <= 0:
+            return
+        try:
+            old, new = unrolled(before, k_tiles), unrolled(after, k_tiles)
+        except OverBudget:
+            return
+        left -= old.size + new.size
         for keep in KEEPS:
-            if keep.name in step.keeps:
-                difference = keep.difference(before, after, k_tiles)
-                if difference is not None:
-                    raise PassStopped(_broken(step, keep.name, difference, k_tiles))
+            difference = keep.difference(old, new) if keep.name in step.keeps else None
+            if difference is not None:
+                raise PassStopped(_broken(step, keep.name, difference, k_tiles))
 
 
 def _broken(step: Pass, what: str, difference: str, k: int | None) -> PassBrokeTheSchedule:

@@ -20,18 +20,35 @@ from schedgen.ir.schedule import Schedule
 Keep = Literal["products", "traffic", "handover", "numerics"]
 
 
+@dataclass(frozen=True, eq=False)
+class Unrolled:
+    """A schedule with the programs of its replicas for one K."""
+
+    schedule: Schedule
+    programs: list[list[Instance]]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.programs))
+
+
+def unrolled(schedule: Schedule, k_tiles: int) -> Unrolled:
+    """Raises `OverBudget` where the programs are too long to compare."""
+    return Unrolled(schedule, programs_of(schedule, k_tiles, EVENT_BUDGET))
+
+
 @dataclass(frozen=True)
 class Property:
     """One thing that a pass can keep; ``difference`` is None where it is kept at this K."""
 
     name: Keep
     meaning: str
-    difference: Callable[[Schedule, Schedule, int], str | None]
+    difference: Callable[[Unrolled, Unrolled], str | None]
 
 
-def _products(before: Schedule, after: Schedule, k_tiles: int) -> str | None:
-    old = products(before, programs_of(before, k_tiles, EVENT_BUDGET))
-    new = products(after, programs_of(after, k_tiles, EVENT_BUDGET))
+def _products(before: Unrolled, after: Unrolled) -> str | None:
+    old = products(before.schedule, before.programs)
+    new = products(after.schedule, after.programs)
     for cell, wanted in old.items():
         for other, found in new.items():
             overlap = cell.row < other.row_end and other.row < cell.row_end
@@ -46,33 +63,33 @@ def _tiles(stores: list[tuple[int, ...]]) -> str:
     return " and ".join(f"[{', '.join(map(str, tiles))}]" for tiles in stores) or "nothing"
 
 
-def _traffic(before: Schedule, after: Schedule, k_tiles: int) -> str | None:
-    old, new = (_loads(s, k_tiles) for s in (before, after))
+def _traffic(before: Unrolled, after: Unrolled) -> str | None:
+    old, new = _loads(before), _loads(after)
     return _first_difference(old, new, "loaded")
 
 
-def _loads(s: Schedule, k_tiles: int) -> Counter[str]:
+def _loads(u: Unrolled) -> Counter[str]:
     """How often each part of a slot is loaded, over all tiles of K."""
     found: Counter[str] = Counter()
-    for program in programs_of(s, k_tiles, EVENT_BUDGET):
+    for program in u.programs:
         for i in program:
             for access in i.effects.accesses:
                 if i.effects.engine is Engine.TMA and isinstance(access.location, SlotRef):
-                    slot = s.ring(access.location.ring).slot(access.location.slot)
+                    slot = u.schedule.ring(access.location.ring).slot(access.location.slot)
                     slab = 0 if access.location.slab is None else i.value(access.location.slab)
                     tile = 0 if access.tile is None else i.value(access.tile)
                     found[f"{slot.tensor} row {slot.row_of(slab)} of tile {tile}"] += 1
     return found
 
 
-def _handover(before: Schedule, after: Schedule, k_tiles: int) -> str | None:
-    old, new = (_releases(s, k_tiles) for s in (before, after))
+def _handover(before: Unrolled, after: Unrolled) -> str | None:
+    old, new = _releases(before), _releases(after)
     return _first_difference(old, new, "released")
 
 
-def _releases(s: Schedule, k_tiles: int) -> Counter[str]:
+def _releases(u: Unrolled) -> Counter[str]:
     found: Counter[str] = Counter()
-    for program in programs_of(s, k_tiles, EVENT_BUDGET):
+    for program in u.programs:
         for i in program:
             use = _released_use(i)
             if use is not None and executes(i, 0):
@@ -95,12 +112,12 @@ def _first_difference(old: Counter[str], new: Counter[str], verb: str) -> str | 
     return None
 
 
-def _numerics(before: Schedule, after: Schedule, k_tiles: int) -> str | None:
-    del k_tiles
-    old, new = (sorted({a.dtype for a in s.accumulators}) for s in (before, after))
+def _numerics(before: Unrolled, after: Unrolled) -> str | None:
+    schedules = (before.schedule, after.schedule)
+    old, new = (sorted({a.dtype for a in s.accumulators}) for s in schedules)
     if old != new:
         return f"accumulators are {', '.join(new)} instead of {', '.join(old)}"
-    types = [(p.out.dtype, p.left.dtype, p.right.dtype) for p in (before.problem, after.problem)]
+    types = [(p.out.dtype, p.left.dtype, p.right.dtype) for p in (s.problem for s in schedules)]
     return None if types[0] == types[1] else "the element types of the problem changed"
 
 

@@ -153,7 +153,9 @@ class Matching:
         e = instance.effects
         negative = self._negative(actor, instance) if actor.group_start is None else None
         if negative is not None:
-            self.negative.append((self.events[self._issue(actor, instance)], *negative))
+            kind = EventKind.ISSUE if e.wait is None else EventKind.START
+            node = self._own(actor, instance, kind, ())
+            self.negative.append((self.events[node], *negative))
         elif e.wait is not None or e.sync is not None:
             self._begin_wait(actor, instance)
             return True
