@@ -18,7 +18,7 @@ from schedgen.happens_before.races import storage_violations
 from schedgen.happens_before.registers import register_violations
 from schedgen.happens_before.staging import operand_violations, staging_violations
 from schedgen.happens_before.unroll import OverBudget
-from schedgen.ir.expr import Binary, Expr, Name, atoms, evaluate
+from schedgen.ir.expr import Binary, Expr, Name, Stages, atoms, evaluate
 from schedgen.ir.schedule import If, Loop, Schedule, statements
 
 TOTAL_EVENTS = 150_000
@@ -83,8 +83,11 @@ def explicit_bound(schedule: Schedule) -> int:
 
 
 def _constants(expr: Expr, stages: Mapping[str, int]) -> Iterator[int]:
-    """The sizes of all parts of an expression that do not depend on K or a loop."""
-    if not any(isinstance(a, Name) for a in atoms(expr)):
+    """The sizes of all parts of an expression that do not depend on K or a loop.
+
+    A bare ``R.stages`` is left out: the bound counts the stages twice anyway.
+    """
+    if not isinstance(expr, Stages) and not any(isinstance(a, Name) for a in atoms(expr)):
         yield abs(evaluate(expr, {}, stages))
     if isinstance(expr, Binary):
         yield from _constants(expr.left, stages)
