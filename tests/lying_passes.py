@@ -21,7 +21,9 @@ ODD = Binary("%", Name("k"), Int(2))
 Rewrite = Callable[[Stmt], tuple[Stmt, ...]]
 
 
-def statements_through(schedule: Schedule, rewrite: Rewrite, *, role: str | None = None) -> Schedule:
+def statements_through(
+    schedule: Schedule, rewrite: Rewrite, *, role: str | None = None
+) -> Schedule:
     """The schedule with each statement of the role (None: of all) replaced, inner ones first."""
 
     def body(stmts: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -54,9 +56,7 @@ def in_loops(tile: Callable[[Mma], Expr]) -> Rewrite:
     def rewrite(stmt: Stmt) -> tuple[Stmt, ...]:
         if not isinstance(stmt, Loop):
             return (stmt,)
-        ops = (
-            dataclasses.replace(s, tile=tile(s)) if isinstance(s, Mma) else s for s in stmt.body
-        )
+        ops = (dataclasses.replace(s, tile=tile(s)) if isinstance(s, Mma) else s for s in stmt.body)
         return (dataclasses.replace(stmt, body=tuple(ops)),)
 
     return rewrite

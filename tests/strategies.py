@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from schedgen.ir import ops
-from schedgen.ir.effects import SlotRef
+from schedgen.ir.effects import Executor, SlotRef
 from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages, plus
 from schedgen.ir.parser import parse
 from schedgen.ir.schedule import If, Loop, Ring, Schedule, Stmt
@@ -186,7 +186,7 @@ def _op_variants(op: ops.Op):
     if isinstance(op, ops.Load):
         yield dataclasses.replace(op, into=SlotRef(op.into.ring, op.into.slot, Int(0)))
     if isinstance(op, ops.Release):
-        yield dataclasses.replace(op, by=ops.OPS and type(op)(barrier=op.barrier).executor.ALL)
+        yield dataclasses.replace(op, by=Executor.ALL)
 
 
 def _ring_variants(ring: Ring):
@@ -236,12 +236,13 @@ def expressions(names: tuple[str, ...]) -> st.SearchStrategy[Expr]:
 
 bounds = expressions(("K",))
 guards = st.builds(Compare, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), bounds, bounds)
+variables = st.sampled_from(["k", "j", "_"])
 blocks = st.recursive(
     st.lists(st.sampled_from(SAMPLES), max_size=5).map(tuple),
     lambda inner: st.lists(
         st.one_of(
             st.sampled_from(SAMPLES),
-            st.builds(Loop, var=st.sampled_from(["k", "j", "_"]), first=bounds, end=bounds, body=inner),
+            st.builds(Loop, var=variables, first=bounds, end=bounds, body=inner),
             st.builds(If, guard=guards, body=inner),
         ),
         max_size=4,

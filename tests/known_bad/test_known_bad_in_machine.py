@@ -1,4 +1,4 @@
-"""What is refused really goes wrong: in the abstract machine, without a seed, and by its witness."""
+"""What is refused really goes wrong in the machine: without a seed, and by its witness."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from schedgen.machine import Operands, Step, UnfitOperands, adversaries, execute
 HERE = Path(__file__).parent
 
 SHOWS = {
-    "SG201": {"read-early"}, "SG202": {"wrong-tile"}, "SG203": {"overwrite"}, "SG204": {"overwrite"},
-    "SG205": {"overwrite", "count"}, "SG206": {"accumulator"}, "SG207": {"accumulator", "exit"},
+    "SG201": {"read-early"}, "SG202": {"wrong-tile"}, "SG203": {"overwrite"},
+    "SG204": {"overwrite"}, "SG205": {"overwrite", "count"}, "SG206": {"accumulator"}, "SG207": {"accumulator", "exit"},
     "SG208": {"fence"}, "SG210": {"proxy"}, "SG212": {"overwrite", "read-early"},
     "SG213": {"overwrite"}, "SG214": {"exit"}, "SG301": {"deadlock"},
     "SG302": {"deadlock", "read-early"}, "SG303": {"deadlock"}, "SG305": {"deadlock"},

@@ -1,4 +1,4 @@
-"""Damaged texts: every prefix of V5, and V5 with each token deleted or doubled, is judged or refused.
+"""Every prefix of V5, and V5 with each token or line deleted or doubled, is judged or refused.
 
 Everything is judged for K = 0..5 alone, one tile more than V5 has stages: what the damage does to
 counting, order and coverage shows by then, and a thousand texts stay affordable.
@@ -22,14 +22,16 @@ def exit_code(text):
     try:
         schedule = sg.parse(text, name="damaged.sched")
     except sg.IllFormed as error:
-        assert re.fullmatch(r"SG1\d\d", error.code)
-        assert error.message
-        assert error.place is not None
-        assert 1 <= error.place.line <= text.count("\n") + 1
-        return 2
-    verdict = sg.check(schedule, K)
-    assert sg.parse(sg.show(schedule)) == schedule
-    return EXIT[verdict.outcome]
+        refused = error
+    else:
+        verdict = sg.check(schedule, K)
+        assert sg.parse(sg.show(schedule)) == schedule
+        return EXIT[verdict.outcome]
+    assert re.fullmatch(r"SG1\d\d", refused.code)
+    assert refused.message
+    assert refused.place is not None
+    assert 1 <= refused.place.line <= text.count("\n") + 1
+    return 2
 
 
 PARTS = 12

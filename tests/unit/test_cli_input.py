@@ -142,9 +142,11 @@ def test_bad_usage(arguments):
 @pytest.mark.parametrize("command", [("opt", "-p", "set-stages{n=4}"), ("emit",)])
 def test_unwritable_output_leaves_nothing(command, tmp_path):
     (tmp_path / "file").write_text("kept")
-    for target in (tmp_path / "no" / "such.out", tmp_path, tmp_path / "file" / "below"):
+    (tmp_path / "folder").mkdir()
+    targets = (tmp_path / "no" / "such.out", tmp_path / "folder", tmp_path / "file" / "below")
+    for target in targets:
         refused(schedgen(command[0], "hopper_matmul_v4", *command[1:], "-o", target), "SG115")
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
     assert (tmp_path / "file").read_text() == "kept"
 
 
