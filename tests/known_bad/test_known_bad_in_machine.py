@@ -11,13 +11,27 @@ from schedgen.machine import Operands, Step, UnfitOperands, adversaries, execute
 HERE = Path(__file__).parent
 
 SHOWS = {
-    "SG201": {"read-early"}, "SG202": {"wrong-tile"}, "SG203": {"overwrite"},
-    "SG204": {"overwrite"}, "SG205": {"overwrite", "count"}, "SG206": {"accumulator"}, "SG207": {"accumulator", "exit"},
-    "SG208": {"fence"}, "SG210": {"proxy"}, "SG212": {"overwrite", "read-early"},
-    "SG213": {"overwrite"}, "SG214": {"exit"}, "SG301": {"deadlock"},
-    "SG302": {"deadlock", "read-early"}, "SG303": {"deadlock"}, "SG305": {"deadlock"},
-    "SG307": {"deadlock"}, "SG308": {"deadlock"}, "SG309": {"negative-use"}, "SG310": {"deadlock"},
-}  # fmt: skip
+    "SG201": {"read-early"},
+    "SG202": {"wrong-tile"},
+    "SG203": {"overwrite"},
+    "SG204": {"overwrite"},
+    "SG205": {"count", "overwrite"},
+    "SG206": {"accumulator"},
+    "SG207": {"accumulator", "exit"},
+    "SG208": {"fence"},
+    "SG210": {"proxy"},
+    "SG212": {"overwrite", "read-early"},
+    "SG213": {"overwrite"},
+    "SG214": {"exit"},
+    "SG301": {"deadlock"},
+    "SG302": {"deadlock", "read-early"},
+    "SG303": {"deadlock"},
+    "SG305": {"deadlock"},
+    "SG307": {"deadlock"},
+    "SG308": {"deadlock"},
+    "SG309": {"negative-use"},
+    "SG310": {"deadlock"},
+}
 """Hazards of the machine by which each code shows itself."""
 
 WRONG_PRODUCT = {"SG209", "SG211", "SG215"}
