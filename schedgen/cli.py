@@ -55,7 +55,7 @@ def read(source: str) -> Schedule:
     if source != "-":
         return api.load(source)
     try:
-        text = sys.stdin.buffer.read().decode("utf-8")
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
     return api.parse(text, name="<stdin>")

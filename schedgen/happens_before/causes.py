@@ -22,7 +22,8 @@ MOST_CONSEQUENCES = 4
 
 _TEXTUAL = ("SG309", "SG301", "SG308", "SG310", "SG302")  # the earlier explains the later
 _RACES = frozenset({"SG201", "SG202", "SG203", "SG204", "SG213"})
-_RESULTS = frozenset({"SG209", "SG215"})  # what is computed explains nothing about order
+_RESULTS = frozenset({"SG209", "SG215"})  # what is computed explains nothing about order,
+_DATA = frozenset({"SG202", "SG206", "SG208", "SG210"})  # nor do wrong data, but for loose ends
 _ORDERLY = frozenset({"SG303", "SG304", "SG305", "SG306"})
 
 
@@ -122,6 +123,8 @@ def _explains(case: Case, cause: _Group, other: Violation) -> bool:
     """Whether ``other`` shows only after ``cause`` has shown, so that it may be a consequence."""
     first = cause.first
     if first.finding.code in _RESULTS or _names_the_cause(other, first):
+        return False
+    if first.finding.code in _DATA and other.finding.code not in ("SG209", "SG214"):
         return False
     if _names_the_cause(first, other):
         return True

@@ -309,7 +309,14 @@ def _lapped(case: Case, w: BarrierWaiting, matched: int) -> Iterator[Violation]:
     if any(case.is_before(w.returned, y) for y in w.log.phases[following].contributors):
         return
     lapped, filled = lapped_violation(w, matched), _filled_before_acquire(case, w)
-    yield lapped if filled is None else replace(filled, leads_to=lapped.leads_to)
+    stuck = _without_return(case, w.returned)
+    yield replace(lapped if filled is None else filled, leads_to=stuck)
+
+
+def _without_return(case: Case, returned: int) -> tuple[int, ...]:
+    """All that can happen while a lapped wait does not return."""
+    nodes = range(len(case.before))
+    return tuple(n for n in nodes if n != returned and not case.is_before(returned, n))
 
 
 def _filled_before_acquire(case: Case, w: BarrierWaiting) -> Violation | None:
@@ -338,7 +345,4 @@ def lapped_violation(w: BarrierWaiting, phase: int) -> Violation:
         fix="`sync` the warps before the arrival, or let each warp arrive and raise the count",
     )  # fmt: skip
     shows = tuple(w.log.phases[phase + 1].contributors) if len(w.log.phases) > phase + 1 else None
-    lead = None if shows is None else (w.start, *shows)
-    return Violation(
-        finding, (w.start,), True, ("SG305", w.log.key.name), rank=1, shows=shows, leads_to=lead
-    )
+    return Violation(finding, (w.start,), True, ("SG305", w.log.key.name), rank=1, shows=shows)
