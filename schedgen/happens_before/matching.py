@@ -42,7 +42,7 @@ the prefix, so phases 0..j-1 have all their contributors.  By P1 and P2 these ar
 as the count and as many bytes as expected, so those phases are complete; and phase j is not, since
 x itself is missing: its arrivals are short of the count, or its bytes are not yet delivered.  (P2's
 second half rules out that the phase closes while an expect is still to come: the arrival that it
-precedes is missing too, or no byte has landed yet and others are announced.)  So x counts in phase j.
+precedes is missing too, or no byte has landed yet and others are announced.)  So x counts in j.
 
 Return of a wait w with target j.  w returns when the parity of the current phase c differs from
 that of j.  By P4 b.(j-1) is before the start of w, so c >= j when w starts; by P5 the return is
