@@ -194,7 +194,7 @@ def build(
         path = Path(folder) / f"{schedule.name}.py"
         path.write_text(text, encoding="utf-8")
         return build_kernel(
-            path, class_name=class_name(schedule), shape=(m, n, k),
+            path, class_name=class_name(schedule), kernel=schedule.name, shape=(m, n, k),
             wait_depths=wait_depths(schedule),
         )  # fmt: skip
 

@@ -106,7 +106,7 @@ def import_tilus() -> Any:
     except ImportError as error:
         raise ToolchainMissing(f"tilus cannot be imported ({error}): {INSTALL_HINT}") from error
     except OSError as error:  # tilus 0.2.0 asks `git` for its cache folder when it is imported
-        raise ToolchainMissing(f"tilus cannot be imported ({error}): it runs `git`") from error
+        raise ToolchainMissing(f"tilus cannot be imported ({error}): it runs `git`; install git") from error
 
 
 def version_tuple(version: str) -> tuple[int, int]:
