@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from schedgen.build import BuildReport, build_kernel, launch, load_script
+from schedgen.build import BuildReport, build_kernel
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
 from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
 from schedgen.happens_before.judge import Outcome, Verdict, explicit_bound, judge
-from schedgen.happens_before.products import programs_of
-from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.parser import parse as parse_text
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -28,10 +26,7 @@ from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from schedgen.running import RunResult, cuda_reason, run_cuda, run_machine
 
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
@@ -121,7 +116,7 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
 
 
 def verdict_line(verdict: Verdict, *, tile_k: int) -> str:
-    """``checked for K = 0..13 tiles (not a proof for larger K)`` and its siblings."""
+    """``checked for K = 0..13 tiles (explicitly; not a proof for other K)`` and its siblings."""
     low, high = verdict.scope
     if high < low:
         return f"{verdict.outcome}: no K was judged; {verdict.reason}"
@@ -144,10 +139,9 @@ def emit(
     """
     verdict = check(schedule)
     step = schedule.tile.k
-    findings = "\n".join(finding_text(f, tile_k=step) for f in verdict.findings)
-    if not verdict.ok and not unsafe:
-        raise Refused(verdict, findings or verdict_line(verdict, tile_k=step))
-    finding = None if verdict.ok else findings or verdict_line(verdict, tile_k=step)
+    finding = None if verdict.ok else verdict_text(verdict, tile_k=step)
+    if finding is not None and not unsafe:
+        raise Refused(verdict, finding)
     try:
         return emit_tilus(
             schedule, static_k=static_k, made_by=made_by or origin(schedule),
@@ -174,7 +168,7 @@ def origin(schedule: Schedule) -> str:
 
 
 def _unsupported(error: EmitUnsupported) -> TargetCannotSay:
-    text = error.op.text if error.op is not None else "this schedule"
+    text = error.op.text if error.op is not None else ""
     row = Row(label="op", text=text, place=error.place, role="", replica=None, k=None, tile=None)
     return TargetCannotSay(
         construct=text, reason=error.message, rows=(row,), missing=None,
@@ -213,55 +207,15 @@ def require_rows(schedule: Schedule, *, n: int, k: int) -> None:
             raise IllFormed(code="SG116", message=message, place=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunResult:
-    """A product and how far it is from float64: ``error`` is the relative Frobenius norm."""
-
-    device: str
-    why: str
-    m: int
-    n: int
-    k: int
-    error: float
-    limit: float
-    hazards: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        return self.error <= self.limit and not self.hazards
-
-
-ERROR_LIMIT = 1e-3
-"""Relative error that fp32 accumulation and fp16 results stay under (2.1e-4 measured at 8192)."""
-
-
-MACHINE_BUDGET = 1_000_000
-"""Ops of one replica beyond which the abstract machine is not even started."""
-
-
-def cuda_reason() -> str | None:
-    """None where a kernel can run on a GPU here, else why not."""
-    import importlib.util
-
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "tilus")):
-        return "the tilus extra is not installed"
-    import torch
-
-    if not torch.cuda.is_available():
-        return "there is no GPU that torch can use"
-    if torch.cuda.get_device_capability() != (9, 0):
-        return f"{torch.cuda.get_device_name()} is no Hopper GPU"
-    return None
-
-
 def run(
     schedule: Schedule, *, m: int, n: int, k: int, device: str = "auto", seed: int = 0,
     unsafe: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> RunResult:  # fmt: skip
     """Execute on a GPU or on the abstract machine and compare with float64; sizes are elements.
 
-    Inputs are normal fp16 numbers of ``seed``.  Raises `IllFormed` (SG116) for sizes that TMA
-    cannot address or a GPU that is not there, `Refused` as `emit` does.
+    Inputs are normal fp16 numbers of ``seed``.  With ``unsafe`` a schedule that was not accepted
+    runs too, on the machine under the adversarial schedulers as well.  Raises `IllFormed` (SG116)
+    for sizes that TMA cannot address or a GPU that is not there, `Refused` as `emit` does.
     """
     require_rows(schedule, n=n, k=k)
     if min(m, n) < 1:
@@ -271,80 +225,24 @@ def run(
         raise IllFormed(code="SG116", message=f"cannot run on a GPU: {reason}", place=None)
     if device == "cpu" or reason is not None:
         why = "asked for" if device == "cpu" else reason or ""
-        return _run_machine(schedule, m, n, k, seed, why, progress)
-    return _run_cuda(schedule, m, n, k, seed, unsafe=unsafe)
-
-
-def _inputs(m: int, n: int, k: int, seed: int) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
-    import numpy as np
-
-    source = np.random.default_rng(seed)
-    a = source.standard_normal((m, k), dtype=np.float32).astype(np.float16)
-    return a, source.standard_normal((n, k), dtype=np.float32).astype(np.float16)
-
-
-def relative_error(out: NDArray[np.floating], ref: NDArray[np.float64]) -> float:
-    """``|out - ref| / |ref|``; NaN counts as infinite, and so does anything nonzero beside zero."""
-    import numpy as np
-
-    difference = float(np.linalg.norm(out.astype(np.float64) - ref))
-    size = float(np.linalg.norm(ref))
-    if np.isnan(difference):
-        return float("inf")
-    if size == 0.0:
-        return 0.0 if difference == 0.0 else float("inf")
-    return difference / size
-
-
-def _run_machine(
-    schedule: Schedule, m: int, n: int, k: int, seed: int, why: str,
-    progress: Callable[[int, int], None] | None,
-) -> RunResult:  # fmt: skip
-    from schedgen.machine import UnfitOperands, multiply, seeded
-
-    try:
-        programs_of(schedule, -(-k // schedule.tile.k), MACHINE_BUDGET)
-    except OverBudget:
-        message = f"a replica runs more than {MACHINE_BUDGET} ops at this k"
-        raise IllFormed(code="SG116", message=message, place=None) from None
-    a, b = _inputs(m, n, k, seed)
-    try:
-        out, hazards = multiply(placed(schedule), a, b, policy=seeded(seed), progress=progress)
-    except UnfitOperands as error:
-        message = f"{error}; `schedgen check` says what is wrong"
-        raise IllFormed(code="SG116", message=message, place=None) from None
-    error = relative_error(out, _reference(schedule, a, b))
-    return RunResult(
-        device="abstract machine", why=why, m=m, n=n, k=k, error=error, limit=ERROR_LIMIT,
-        hazards=tuple(f"{h.kind}: {h.message}" for h in hazards),
-    )  # fmt: skip
-
-
-def _reference(
-    schedule: Schedule, a: NDArray[np.float16], b: NDArray[np.float16]
-) -> NDArray[np.float64]:
-    import numpy as np
-
-    kernel = KERNELS.get(schedule.name)
-    if kernel is not None:
-        return kernel.reference(a, b)
-    return a.astype(np.float64) @ b.astype(np.float64).T
-
-
-def _run_cuda(schedule: Schedule, m: int, n: int, k: int, seed: int, *, unsafe: bool) -> RunResult:
-    import torch
-
+        schedule = placed(schedule)
+        accepted = _accepted(schedule, unsafe=unsafe)
+        return run_machine(
+            schedule, m=m, n=n, k=k, seed=seed, why=why, accepted=accepted, progress=progress
+        )
     text = emit(schedule, unsafe=unsafe)
-    a, b = (torch.from_numpy(x).cuda() for x in _inputs(m, n, k, seed))
-    c = torch.full((m, n), float("nan"), dtype=torch.float16, device="cuda")
-    with tempfile.TemporaryDirectory(prefix="schedgen-") as folder:
-        path = Path(folder) / f"{schedule.name}.py"
-        path.write_text(text, encoding="utf-8")
-        launch(load_script(path), a, b, c)
-        torch.cuda.synchronize()
-    ref = (a.double() @ b.double().T).cpu().numpy()
-    error = relative_error(c.cpu().numpy(), ref)
-    return RunResult(
-        device=torch.cuda.get_device_name(), why="it is a Hopper GPU", m=m, n=n, k=k, error=error,
-        limit=ERROR_LIMIT, hazards=(),
-    )  # fmt: skip
+    return run_cuda(schedule, text, m=m, n=n, k=k, seed=seed)
+
+
+def _accepted(schedule: Schedule, *, unsafe: bool) -> bool:
+    """Whether the schedule was found right; raises `Refused` for one that was not (and is safe)."""
+    verdict = check(schedule)
+    if not verdict.ok and not unsafe:
+        raise Refused(verdict, verdict_text(verdict, tile_k=schedule.tile.k))
+    return verdict.ok
+
+
+def verdict_text(verdict: Verdict, *, tile_k: int) -> str:
+    """All findings, or the verdict where there is none."""
+    findings = "\n".join(finding_text(f, tile_k=tile_k) for f in verdict.findings)
+    return findings or verdict_line(verdict, tile_k=tile_k)

@@ -6,18 +6,20 @@ Exit codes: 0 found right, 1 the schedule is wrong or a pass refuses, 2 bad inpu
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from schedgen import __version__, api
-from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+from schedgen.build import BuildFailed, ToolchainMissing
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -28,6 +30,14 @@ from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import PassStopped
+from schedgen.terminal import (
+    build_text,
+    deliver,
+    print_findings,
+    progress_line,
+    run_text,
+    write,
+)
 
 EXIT = {
     Outcome.REFUTED: 1, Outcome.UNSUPPORTED: 3, Outcome.BUDGET: 3, Outcome.CHECKED: 0,
@@ -61,34 +71,6 @@ def read(source: str) -> Schedule:
     return api.parse(text, name="<stdin>")
 
 
-def write(text: str, path: Path) -> None:
-    """Write to a temporary name beside the file, then rename: never half a file."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(text)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
-            raise
-    except OSError as error:
-        message = f"cannot write `{path}`: {error.strerror}"
-        raise IllFormed(code="SG115", message=message, place=None) from None
-
-
-def deliver(text: str, path: Path | None) -> None:
-    """To the file if there is one, else to standard output, plainly."""
-    if path is None:
-        click.echo(text, nl=False)
-    else:
-        write(text, path)
-        click.echo(f"wrote {path}", err=True)
-
-
 def stop(text: str, code: int) -> NoReturn:
     click.echo(text.rstrip("\n"), err=True)
     raise SystemExit(code)
@@ -117,11 +99,15 @@ def show(source: str) -> None:
 @INPUT
 @click.option("-p", "--pipeline", required=True, help="such as 'set-stages{n=4}'; quote it")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write here")
+@click.option("--name", help="the new schedule's name (default: the stem of the output file)")
 @click.option("--print-between", is_flag=True, help="show the schedule after each pass")
 @UNSAFE
-def opt(source: str, pipeline: str, output: Path | None, print_between: bool, unsafe: bool) -> None:
+def opt(
+    source: str, pipeline: str, output: Path | None, name: str | None, print_between: bool,
+    unsafe: bool,
+) -> None:  # fmt: skip
     """Apply a pipeline of passes; prints or writes only what is not refuted."""
-    schedule = read(source)
+    schedule = renamed(read(source), name, output)
     for step, after in api.apply_steps(schedule, pipeline):
         schedule = after
         if print_between:
@@ -133,24 +119,20 @@ def opt(source: str, pipeline: str, output: Path | None, print_between: bool, un
     deliver(to_text(schedule), output)
 
 
+def renamed(schedule: Schedule, name: str | None, output: Path | None) -> Schedule:
+    """The schedule under the name asked for, or that of the file it goes to."""
+    new = name or (output.stem if output is not None else schedule.name)
+    if not re.fullmatch(r"[A-Za-z_]\w*", new, flags=re.ASCII):
+        if name is None:
+            return schedule
+        message = f"`{name}` is no name: letters, digits and _, not beginning with a digit"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return dataclasses.replace(schedule, name=new)
+
+
 def findings_text(schedule: Schedule, verdict: Verdict) -> str:
     parts = [finding_text(f, tile_k=schedule.tile.k) for f in verdict.findings]
     return "\n".join(parts)
-
-
-def print_findings(text: str) -> None:
-    """Plainly, and in colour on a terminal; the words are the same, and never wrapped."""
-    if not sys.stdout.isatty():
-        click.echo(text, nl=False)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    styled = Text(text)
-    styled.highlight_regex(r"(?m)^SG\d+ [a-z-]+(?=:)", "bold red")
-    styled.highlight_regex(r"(?m)^ *[a-z ]+(?= : )", "cyan")
-    styled.highlight_regex(r"(?m)^ *help : .*$", "green")
-    Console(highlight=False, soft_wrap=True).print(styled, end="")
 
 
 def trips(text: str) -> api.Trips:
@@ -187,7 +169,7 @@ def check(source: str, k: str, style: str) -> None:
 
 
 def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str, Any]:
-    """The JSON of `check`, as the README promises it."""
+    """The JSON of `check`: a contract that scripts depend on."""
     return {
         "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
         "verdict": str(verdict.outcome),
@@ -225,23 +207,6 @@ def build(source: str, m: int, n: int, k: int, static_k: bool, unsafe: bool, sty
     raise SystemExit(0 if report.ok else 1)
 
 
-def build_text(report: BuildReport) -> str:
-    """The numbers of a build, one line each, and what is wrong with it."""
-    hgmma = ", ".join(f"{shape} x{count}" for shape, count in report.hgmma)
-    depths = ", ".join(f"{depth} x{count}" for depth, count in report.depbar)
-    lines = [
-        f"{report.kernel}: {'ok' if report.ok else 'NOT OK'} at m, n, k = {report.shape}",
-        f"  nvcc      : {report.nvcc.version} ({report.nvcc.path})",
-        f"  registers : {report.registers} per thread, {report.stack} bytes of stack, "
-        f"{report.spill_stores + report.spill_loads} bytes spilled",
-        f"  shared    : {report.shared_bytes} bytes",
-        f"  SASS      : HGMMA {hgmma}; DEPBAR gsb0 depth {depths}; UTMALDG x{report.utmaldg}",
-    ]
-    return "\n".join(
-        [*lines, *(f"  problem   : {p}" for p in (*report.advisories, *report.problems))]
-    )
-
-
 @cli.command()
 @INPUT
 @click.option("--m", type=int, required=True)
@@ -261,56 +226,17 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
     raise SystemExit(0 if result.ok else 1)
 
 
-LONG_SECONDS = 5.0
-
-
-def progress_line(schedule: Schedule, m: int, n: int, k: int) -> Callable[[int, int], None] | None:
-    """A progress bar for runs of the abstract machine that are estimated to be long."""
-    from schedgen.machine import estimate_seconds
-
-    seconds: list[float] = []
-    bars: list[Any] = []
-
-    def show_progress(done: int, total: int) -> None:
-        if not seconds:
-            seconds.append(estimate_seconds(schedule, m=m, n=n, k=k))
-            if seconds[0] >= LONG_SECONDS:
-                bars.append(_progress_bar(total, seconds[0]))
-        for bar, task in bars:
-            bar.update(task, completed=done)
-            if done == total:
-                bar.stop()
-
-    return show_progress
-
-
-def _progress_bar(total: int, seconds: float) -> tuple[Any, Any]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    note = f"the abstract machine needs about {seconds:.0f} s for {total} CTAs"
-    click.echo(note, err=True)
-    bar = Progress(console=Console(stderr=True))
-    bar.start()
-    return bar, bar.add_task("CTAs", total=total)
-
-
-def run_text(result: api.RunResult) -> str:
-    head = f"{result.m} x {result.n} x {result.k} on {result.device} ({result.why})"
-    verdict = "right" if result.ok else "WRONG"
-    lines = [f"{head}: {verdict}, relative error {result.error:.3g} against float64"]
-    lines += [f"  saw {hazard}" for hazard in result.hazards[:10]]
-    return "\n".join(lines)
-
-
 @cli.command()
-@click.argument("code")
-def explain(code: str) -> None:
-    """Print the page of a code, such as SG203."""
+@click.argument("code", required=False)
+def explain(code: str | None) -> None:
+    """Print the page of a code, such as SG203; without one, list them."""
+    if code is None:
+        for entry in CATALOG.values():
+            click.echo(f"{entry.code}  {entry.name}")
+        return
     text = page(code)
     if text is None:
-        known = f"{min(CATALOG)} to {max(CATALOG)}"
-        stop(f"error: there is no code `{code}`; codes run from {known}", 2)
+        stop(f"error: there is no code `{code}`; `schedgen explain` lists them", 2)
     click.echo(text, nl=False)
 
 
@@ -334,7 +260,7 @@ def demo(output: Path | None) -> None:
     for step, after in api.apply_steps(v4, v5.pipeline):
         schedule = after
         click.echo(f"   {step.text} keeps {', '.join(sorted(step.keeps))}: checked")
-    schedule = kernel_schedule(v5.name)
+    schedule = dataclasses.replace(schedule, name=v5.name)
     click.echo(f"\n== V5: one wgmma group in flight, releases one step behind\n{to_text(schedule)}")
     verdict = api.check(schedule)
     total = sum(verdict.obligations.values())
@@ -352,6 +278,7 @@ def main() -> None:
     """Run the command line; every expected failure is one clear message and an exit code."""
     try:
         cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as leave:
         raise SystemExit(leave.exit_code) from None
     except click.Abort:
@@ -361,8 +288,10 @@ def main() -> None:
         raise SystemExit(2) from None
     except IllFormed as error:
         stop(str(error), 2)
-    except (PassStopped, api.CannotEmit) as error:
+    except PassStopped as error:
         stop(finding_text(error.finding, tile_k=1), 1)
+    except api.CannotEmit as error:
+        stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:
         stop(f"not emitted (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
     except ToolchainMissing as error:
@@ -374,3 +303,7 @@ def main() -> None:
         raise SystemExit(141) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except OSError as error:  # standard output is full or closed
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stop(f"error: cannot write the output: {error.strerror or error}", 2)

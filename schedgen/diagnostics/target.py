@@ -163,30 +163,31 @@ class EncodingLimit(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class RegisterCapacity(Finding):
-    """The accumulators alone exceed the registers of a thread.
+    """The accumulators do not fit the registers of a thread.
 
     What it means
-        The accumulators of one warp group need more registers per thread than the CTA's warps
-        leave it (65,536 per SM, in units of 8, at most 255).
+        The accumulators of one warp group, and what a K-loop needs beside them, take more registers
+        per thread than the CTA's warps leave it (65,536 per SM, in units of 8, at most 255).
     Why it is wrong
         ptxas spills and serialises the mma (C7511).
     Example
         One consumer warp group with a 128x256 f32 accumulator: 256 registers per thread.
     Fix
-        A smaller tile, or more consumers.
+        Smaller accumulators; several warp groups share a tile, but each of them lowers the cap.
     """
 
     code = "SG503"
     name = "register-capacity"
     who: str
-    needed: int
+    accumulators: int
+    others: int
     limit: int
 
     @property
     def message(self) -> str:
         return (
-            f"the accumulators of {self.who} take {self.needed} registers per thread; "
-            f"a thread has at most {self.limit}"
+            f"{self.who} needs {self.accumulators} registers per thread for accumulators and about "
+            f"{self.others} more; a thread of this CTA has at most {self.limit}"
         )
 
 
@@ -211,7 +212,8 @@ class TargetCannotSay(Finding):
 
     @property
     def message(self) -> str:
-        return f"the tilus emitter cannot say `{self.construct}`: {self.reason}"
+        what = f"`{self.construct}`" if self.construct else "this schedule"
+        return f"the tilus emitter has no form for {what}: {self.reason}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "predict", "api", "cli",
+    "kernels", "predict", "running", "api", "terminal", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes")}
 """Pairs that do not import each other although the order would let one of them."""
