@@ -132,7 +132,7 @@ def _broken(step: Pass, what: str, difference: str, k: int | None) -> PassBrokeT
     )  # fmt: skip
 
 
-_ITEM = re.compile(r"\s*([a-z][a-z0-9-]*)\s*(?:\{([^{}]*)\})?\s*")
+_ITEM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\{([^{}]*)\})?\s*")
 
 
 def parse_pipeline(text: str, table: Mapping[str, type[Pass]]) -> Pipeline:
@@ -143,7 +143,9 @@ def parse_pipeline(text: str, table: Mapping[str, type[Pass]]) -> Pipeline:
         item = _ITEM.match(text, position)
         if item is None:
             raise _bad(f"expected a pass name at `{text[position:][:20]}`", position)
-        found.append(_make(item.group(1), item.group(2) or "", table, position))
+        if text[item.end() :].startswith("{"):
+            raise _bad("`{` is never closed", item.end())
+        found.append(_make(item.group(1), item.group(2) or "", table, item.start(1)))
         position = item.end()
         if position < len(text):
             if text[position] != "," or not text[position + 1 :].strip():

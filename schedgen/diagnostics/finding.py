@@ -13,7 +13,10 @@ from schedgen.ir.ops import Place
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of evidence: its part in the story, the op, where it stands, who runs it."""
+    """One line of evidence: its part in the story, the op, where it stands, who runs it.
+
+    ``k`` is the loop variable there, ``tile`` the K tile that the op loads or means.
+    """
 
     label: str
     text: str
@@ -26,6 +29,14 @@ class Row:
     @property
     def who(self) -> str:
         return self.role if self.replica is None else f"{self.role}[{self.replica}]"
+
+    @property
+    def when(self) -> str:
+        """``k = 4``, with the tile where it is another number."""
+        parts = [] if self.k is None else [f"k = {self.k}"]
+        if self.tile is not None and self.tile != self.k:
+            parts.append(f"tile {self.tile}")
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, kw_only=True)

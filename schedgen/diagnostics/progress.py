@@ -150,8 +150,9 @@ class LappedWait(Finding):
 
     @property
     def message(self) -> str:
+        what = f"phase {self.phase} of" if self.phase >= 0 else "the fresh"
         return (
-            f"{self.waiter} may still wait for phase {self.phase} of {self.barrier} when phase "
+            f"{self.waiter} may still wait for {what} {self.barrier} when phase "
             f"{self.phase + 1} completes"
         )
 

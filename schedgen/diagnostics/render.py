@@ -23,7 +23,7 @@ def _lines(f: Finding, tile_k: int) -> Iterator[str]:
     who_width = max((len(row.who) for row in f.rows), default=0)
     for row in f.rows:
         cells = [f"{row.text:<{op_width}}", str(row.place or "").ljust(place_width)]
-        cells += [f"{row.who:<{who_width}}", "" if row.k is None else f"k = {row.k}"]
+        cells += [f"{row.who:<{who_width}}", row.when]
         yield _labelled(row.label, "  ".join(cells).rstrip())
     smallest = "" if f.k is None else f"smallest K = {tiles(f.k, tile_k)}"
     if f.missing is not None:

@@ -120,9 +120,8 @@ def declared_row(label: str, text: str, place: Place | None) -> Row:
 def row(label: str, i: Instance, *, tile: int | None = None) -> Row:
     """The row of an op instance."""
     replica = None if i.role.replicas is None else i.replica
-    k = tile if tile is not None else i.k
     return Row(
-        label=label, text=i.op.text, place=i.op.place, role=i.role.name, replica=replica, k=k,
+        label=label, text=i.op.text, place=i.op.place, role=i.role.name, replica=replica, k=i.k,
         tile=tile,
     )  # fmt: skip
 

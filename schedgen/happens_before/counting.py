@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from schedgen.diagnostics.order import OverwriteWithoutAcquire
 from schedgen.diagnostics.progress import (
-    ArrivalCount,
     ByteCount,
     EarlyWait,
     LappedWait,
@@ -22,18 +20,23 @@ from schedgen.diagnostics.progress import (
     UnobservedPhase,
 )
 from schedgen.diagnostics.target import EncodingLimit
+from schedgen.happens_before.blame import (
+    acquired_before,
+    acquired_earlier,
+    plain_count,
+    surplus_arrivals,
+    surplus_bytes,
+    without_acquire,
+)
 from schedgen.happens_before.case import (
     Case,
     Violation,
-    declared_row,
     declared_use,
-    declared_use_number,
     op_phrase,
     row,
 )
 from schedgen.happens_before.limits import MAX_COUNT
 from schedgen.happens_before.record import BarrierLog, BarrierWaiting, Phase
-from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
 
 
@@ -85,15 +88,6 @@ def _too_many(case: Case, log: BarrierLog) -> Iterator[Violation]:
                 fix="fewer bytes per stage, or one more barrier",
             )  # fmt: skip
             yield Violation(finding, (node,), False, ("SG502", log.key.name))
-
-
-def plain_count(log: BarrierLog, phase: int, arrivals: int, i: Instance) -> ArrivalCount:
-    """A plain or named barrier whose phase gets another number of arrivals than it counts."""
-    return ArrivalCount(
-        barrier=str(log.key), what=f"phase {phase}", arrivals=arrivals, count=log.count,
-        rows=(row("arrival", i),), missing=None,
-        fix=f"make {log.count} arrivals on {log.key.name} for each phase, or change its count",
-    )  # fmt: skip
 
 
 def _late_expects(case: Case, log: BarrierLog) -> Iterator[Violation]:
@@ -167,99 +161,6 @@ def _overtaking(case: Case, log: BarrierLog, number: int, node: int) -> Violatio
     return Violation(finding, (node,), True, ("SG303", log.key.name))
 
 
-def declared_contributions(case: Case, log: BarrierLog, use: int) -> tuple[int, int, int]:
-    """Arrivals, expected and delivered bytes that the text means for a use of a ring barrier."""
-
-    def total(pairs: list[tuple[int, int]]) -> int:
-        return sum(a for n, a in pairs if declared_use_number(case.instance_at(n)) == use)
-
-    arrivals = sum(total(p.arrivals) for p in log.phases)
-    expected = sum(total(p.expects) for p in log.phases)
-    return arrivals, expected, sum(total(p.landings) for p in log.phases)
-
-
-def surplus_arrivals(case: Case, log: BarrierLog, i: Instance, node: int) -> Violation:
-    """More arrivals are meant for the phase than the barrier counts."""
-    declared = declared_use(i)
-    assert declared is not None
-    ring, side, use = declared
-    arrivals = declared_contributions(case, log, use)[0]
-    finding = arrival_count(case, ring, side, use, arrivals, log.count, i)
-    return Violation(finding, (node,), True, ("SG301", log.key.name), rank=-1)
-
-
-def arrival_count(
-    case: Case, ring: str, side: str, use: int, arrivals: int, count: int, i: Instance
-) -> ArrivalCount:
-    place = case.schedule.ring(ring).place
-    rows = (declared_row("ring", f"{ring}, {side} {count}", place), row("arrival", i))
-    return ArrivalCount(
-        barrier=f"{ring}.{side}", what=f"use {use}", arrivals=arrivals, count=count, rows=rows,
-        missing=None, fix=f"`{side} {arrivals}` in the ring's line, or change who arrives",
-    )  # fmt: skip
-
-
-def surplus_bytes(case: Case, log: BarrierLog, i: Instance, node: int) -> Violation:
-    """The bytes meant for the phase are not the bytes expected of it."""
-    declared = declared_use(i)
-    assert declared is not None
-    _, expected, delivered = declared_contributions(case, log, declared[2])
-    what = f"use {declared[2]}"
-    finding = byte_count(log.key.name, what, expected, delivered, i)
-    return Violation(finding, (node,), True, ("SG302", log.key.name), rank=-1)
-
-
-def byte_count(name: str, what: str, expected: int, delivered: int, i: Instance) -> ByteCount:
-    """Another number than is delivered; or the right one, announced after the arrival."""
-    late = expected == delivered
-    fix = (
-        "`expect` announces bytes and arrives at once"
-        if late
-        else (f"`expect {name} bytes {delivered}`")
-    )
-    return ByteCount(
-        barrier=name, what=what, expected=expected, delivered=delivered, late=late,
-        rows=(row("signal", i),), missing=None, fix=fix,
-    )  # fmt: skip
-
-
-def acquired_before(case: Case, i: Instance, node: int, ring: str, use: int) -> bool:
-    """Whether the actor waited for the empty barrier of this use before the op."""
-    if use < i.stages[ring]:
-        return True
-    program_before = [
-        w for w in case.matching.waits
-        if w.returned is not None and w.instance.role is i.role
-        and w.instance.replica == i.replica and case.is_before(w.returned, node)
-    ]  # fmt: skip
-    return any(_acquires(w.instance, ring, use) for w in program_before)
-
-
-def _acquires(i: Instance, ring: str, use: int) -> bool:
-    wait = i.effects.wait
-    if wait is None or wait.barrier != RingBarrier(ring, "empty"):
-        return False
-    return wait.parity is not None or i.use(ring, wait.offset) == use
-
-
-def without_acquire(case: Case, i: Instance, node: int, ring: str, use: int) -> Violation:
-    """A stage is filled again by an actor that did not acquire the use."""
-    later = any(
-        _acquires(other, ring, use)
-        for program in case.matching.replicas
-        for other in program
-        if other.role is i.role and other.replica == i.replica
-    )
-    writer = f"`{i.op.text}`" if i.k is None else f"`{i.op.text}` (k = {i.k})"
-    finding = OverwriteWithoutAcquire(
-        writer=writer, where=f"stage {use % i.stages[ring]} of {ring}", use=use, ring=ring,
-        acquired_later=later,
-        rows=(row("write", i),), missing=f"acquire use {use} -> {op_phrase(i)}",
-        fix=f"`acquire {ring}.empty` before the first load of each use",
-    )  # fmt: skip
-    return Violation(finding, (node,), True, ("SG205", ring))
-
-
 def _unobserved(case: Case, log: BarrierLog) -> Iterator[Violation]:
     """P6: no arrival on b.(j+1) comes before some wait for b.j has returned.
 
@@ -329,7 +230,8 @@ def _filled_before_acquire(case: Case, w: BarrierWaiting) -> Violation | None:
         for node in (n for phase in log.phases for n in phase.contributors):
             filler = case.instance_at(node)
             same = filler.role is i.role and filler.replica == i.replica and filler.seq < i.seq
-            if same and declared_use(filler) == (ring, "full", use):
+            meant = same and declared_use(filler) == (ring, "full", use)
+            if meant and not acquired_earlier(case, filler, ring, use):
                 return without_acquire(case, filler, node, ring, use)
     return None
 

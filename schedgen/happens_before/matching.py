@@ -237,12 +237,11 @@ class Matching:
             after = list(group.issues)
             if group.previous is not None and group.previous.done is not None:
                 after.append(group.previous.done)
+            commit = self.replicas[actor.replica][group.commit]
             if group.queue == "wgmma":
-                commit = self.replicas[actor.replica][group.commit]
                 group.done = self._event(EventKind.RETIRE, commit, None, after)
                 group.read = group.done
             else:
-                commit = self.replicas[actor.replica][group.commit]
                 group.read = self._event(EventKind.DRAIN, commit, actor.index, group.issues)
                 group.done = self._event(EventKind.WRITTEN, commit, actor.index, (group.read,))
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from schedgen.diagnostics.finding import Row
 from schedgen.diagnostics.tensor import KCoverage, OutputCoverage
-from schedgen.happens_before.case import Case, Violation, row
+from schedgen.happens_before.case import Case, Violation, declared_row, row
 from schedgen.happens_before.groups import executes
 from schedgen.happens_before.unroll import Instance, unroll
 from schedgen.ir.effects import AccRef, BufferRef, Engine, Executor, OutRef
@@ -151,6 +152,16 @@ def coverage_violations(case: Case) -> Iterator[Violation]:
     yield from _output(case, leave)
 
 
+def _store_rows(case: Case, cell: Box) -> tuple[Row, ...]:
+    """The tile's line, and the stores that reach the cell."""
+    tile = case.schedule.tile
+    rows = [declared_row("tile", f"{tile.m} x {tile.n}", tile.place)]
+    for stored in stored_boxes(case.schedule, case.matching.replicas):
+        if stored.box.covers(cell.row, cell.col):
+            rows.append(row("store", stored.store))
+    return tuple(rows)
+
+
 def _output(case: Case, leave: int) -> Iterator[Violation]:
     tile = case.schedule.tile
     for cell, stores in products(case.schedule, case.matching.replicas).items():
@@ -160,7 +171,7 @@ def _output(case: Case, leave: int) -> Iterator[Violation]:
             continue
         text = f"rows {cell.row}..{cell.row_end}, columns {cell.col}..{cell.col_end}"
         finding = OutputCoverage(
-            rows_text=text, times=len(stores), rows=(), missing=None,
+            rows_text=text, times=len(stores), rows=_store_rows(case, cell), missing=None,
             fix="let the stored accumulators tile the output tile exactly",
         )  # fmt: skip
         yield Violation(finding, (leave,), False, ("SG215",), rank=2)

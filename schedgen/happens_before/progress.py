@@ -20,6 +20,13 @@ from schedgen.diagnostics.progress import (
     ReleaseMissing,
     WaitCycle,
 )
+from schedgen.happens_before.blame import (
+    arrival_count,
+    byte_count,
+    declared_contributions,
+    plain_count,
+    ring_byte_count,
+)
 from schedgen.happens_before.case import (
     Case,
     Violation,
@@ -29,16 +36,11 @@ from schedgen.happens_before.case import (
     row,
     signals_ring,
 )
-from schedgen.happens_before.counting import (
-    arrival_count,
-    byte_count,
-    declared_contributions,
-    lapped_violation,
-    plain_count,
-)
+from schedgen.happens_before.counting import lapped_violation
 from schedgen.happens_before.record import Actor, BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
+from schedgen.ir.schedule import ops_of
 
 
 def progress_violations(case: Case) -> Iterator[Violation]:
@@ -134,14 +136,15 @@ def _ring_root(case: Case, w: BarrierWaiting, ref: RingBarrier, use: int) -> tup
     if log.pending <= 0:
         signal = next(iter(log.phases[-1].contributors), None)
         at = i if signal is None else case.instance_at(signal)
-        return byte_count(str(ref), f"use {use}", expected, delivered, at), "SG302"
+        return ring_byte_count(case, log, ref.ring, use, at), "SG302"
     silent = _silent_releasers(case, log, ref, use)
     if ref.side == "empty" and (silent or not arrivals):
         by = ", ".join(silent) or "any role"
         finding = ReleaseMissing(
-            ring=ref.ring, use=use, by=by, waiter=op_phrase(i), rows=(row("wait", i),),
+            ring=ref.ring, use=use, by=by, waiter=op_phrase(i),
+            rows=(row("wait", i), *_release_rows(case, ref)),
             missing=f"release use {use} -> {op_phrase(i)}",
-            fix=f"release use {use} once: `release {ref.ring}.empty`, with the lag of its step",
+            fix=_release_fix(case, ref.ring, use),
         )  # fmt: skip
         return finding, "SG308"
     if ref.side == "full" and not (arrivals or expected or delivered):
@@ -154,6 +157,34 @@ def _ring_root(case: Case, w: BarrierWaiting, ref: RingBarrier, use: int) -> tup
     signal = next((n for n, _ in log.phases[-1].arrivals), None)
     at = i if signal is None else case.instance_at(signal)
     return arrival_count(case, ref.ring, ref.side, use, arrivals, log.count, at), "SG301"
+
+
+def _release_rows(case: Case, ref: RingBarrier) -> Iterator[Row]:
+    """The releases of the ring that the text has."""
+    for role in case.schedule.roles:
+        for op in ops_of(role.body):
+            signal = op.effects().signal
+            if signal is not None and signal.arrivals and signal.barrier == ref:
+                yield Row(
+                    label="release", text=op.text, place=op.place, role=role.name, replica=None,
+                    k=None, tile=None,
+                )  # fmt: skip
+
+
+def _release_fix(case: Case, ring: str, use: int) -> str:
+    acquires = (
+        i.effects.wait is not None
+        and i.effects.wait.barrier == RingBarrier(ring, "full")
+        and i.use(ring, i.effects.wait.offset) == use
+        for program in case.matching.replicas
+        for i in program
+    )
+    if not any(acquires):
+        return f"use {use} is filled but nobody acquires it: fill only what is consumed"
+    return (
+        f"release every use of {ring} once; after an `advance`, use u is `lag 1` (and so on), "
+        f"and the last uses are released after the loop"
+    )
 
 
 def _silent_releasers(case: Case, log: BarrierLog, ref: RingBarrier, use: int) -> list[str]:

@@ -16,8 +16,8 @@ from schedgen.diagnostics.order import (
     WrongTile,
 )
 from schedgen.happens_before.accesses import Interval, intervals, is_ordered
+from schedgen.happens_before.blame import acquired_before, without_acquire
 from schedgen.happens_before.case import Case, Violation, row
-from schedgen.happens_before.counting import acquired_before, without_acquire
 from schedgen.happens_before.suggest import release_fix
 from schedgen.ir.effects import Engine
 

@@ -18,14 +18,19 @@ def release_fix(case: Case, replica: int, ring: str, use: int | None) -> str:
     commits = _commits_per_use(program)
     lag = -(release.op.offset)
     needed = -(-depth // commits)
-    if depth > lag * commits:
-        if lag:
-            return (
-                f"`wait {lag * commits}` before the release, or `release {ring}.empty lag {needed}`"
-            )
-        tile = "the previous tile has" if needed == 1 else f"tiles up to {needed} back have"
-        return f"`release {ring}.empty lag {needed}`: after `wait {depth}` only {tile} retired"
-    return f"order the release of {ring} after the wait that covers its mma"
+    if depth <= lag * commits:
+        return f"order the release of {ring} after the wait that covers its mma"
+    if lag or not _can_lag(program, release, ring, needed):
+        return f"`wait {lag * commits}` before the release"
+    tile = "the previous tile has" if needed == 1 else f"tiles {needed} or more back have"
+    return f"`release {ring}.empty lag {needed}`: after `wait {depth}` only {tile} retired"
+
+
+def _can_lag(program: list[Instance], release: Instance, ring: str, lag: int) -> bool:
+    """Whether the op could name earlier uses: its first run stands late enough, and the ring has
+    the stages for it."""
+    first = next(i for i in program if i.op is release.op)
+    return first.uses[ring] >= lag and lag < first.stages[ring]
 
 
 def _depth_before(program: list[Instance], release: Instance) -> int | None:

@@ -7,6 +7,7 @@ generic builder makes every op.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
@@ -102,7 +103,7 @@ def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
     grammar = _grammar()
     kind = cast(object, type(error))
     if kind is UnexpectedToken:
-        found = "the end of the text" if error.token.type == "$END" else f"`{error.token}`"
+        found = "end of the text" if error.token.type == "$END" else f"`{error.token}`"
         wanted = set[str](error.accepts or error.expected)
     elif kind is UnexpectedCharacters:
         found = f"`{text[error.pos_in_stream]}`" if error.pos_in_stream < len(text) else "the end"
@@ -114,10 +115,11 @@ def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
     if line < 1:  # at the end of the text lark gives no position
         lines = text.splitlines() or [""]
         line, column = len(lines), len(lines[-1]) + 1
-    expected = _listing(names)
+    near = difflib.get_close_matches(found, names, n=1, cutoff=0.75)
+    expected = f"did you mean {near[0]}?" if near else f"expected {_listing(names)}"
     return IllFormed(
         code="SG101",
-        message=f"unexpected {found}; expected {expected}",
+        message=f"unexpected {found}; {expected}",
         place=Place(file, line, column),
     )
 

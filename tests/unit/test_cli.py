@@ -156,7 +156,7 @@ def test_emit_names_the_construct_that_tilus_cannot_say():
         V4, ("    release", "    arrive tma.empty by all\n    release"), ("empty 2", "empty 8")
     )
     result = schedgen("emit", "-", "--unsafe", stdin=text)
-    assert (result.code, result.out) == (1, "")
+    assert (result.code, result.out) == (3, "")
     assert result.err.startswith("SG504 target-cannot-say")
 
 
@@ -171,9 +171,22 @@ def test_run_on_the_machine_is_right(k):
 
 def test_run_shows_what_is_wrong():
     text = changed(V5, ("  wait 0\n", ""))
-    result = schedgen("run", "-", "--m", 128, "--n", 256, "--k", 320, "--device", "cpu", stdin=text)
+    arguments = ("run", "-", "--m", 128, "--n", 256, "--k", 320, "--device", "cpu")
+    refused = schedgen(*arguments, stdin=text)
+    assert (refused.code, refused.out) == (1, "")
+    assert "SG206 accumulator-read" in refused.err
+    result = schedgen(*arguments, "--unsafe", stdin=text)
     assert result.code == 1
     assert "WRONG" in result.out
+
+
+def test_unsafe_run_meets_the_adversaries():
+    """A race that a friendly scheduler hides is provoked by the adversarial ones."""
+    text = changed(V5, ("wait 1", "wait 2"))
+    arguments = ("run", "-", "--m", 128, "--n", 256, "--k", 640, "--device", "cpu", "--unsafe")
+    result = schedgen(*arguments, stdin=text)
+    assert result.code == 1
+    assert "saw overwrite" in result.out
 
 
 def test_run_of_what_cannot_be_multiplied():
@@ -205,3 +218,19 @@ def test_closed_pipe_is_no_traceback():
     command = f"{sys.executable} -m schedgen axioms | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, cwd=Path(__file__).parent)
     assert (len(done.stdout), done.stderr) == (1, b"")
+
+
+def test_explain_without_a_code_lists_them():
+    lines = schedgen("explain").out.splitlines()
+    assert "SG203  overwrite-before-retire" in lines
+    assert lines == sorted(lines)
+
+
+def test_opt_names_the_schedule_after_its_file(tmp_path):
+    out = tmp_path / "deeper.sched"
+    assert schedgen("opt", "hopper_matmul_v4", "-p", "set-stages{n=4}", "-o", out).code == 0
+    assert out.read_text().startswith("schedule deeper\n")
+    named = schedgen("opt", "hopper_matmul_v4", "-p", "set-stages{n=4}", "--name", "mine")
+    assert named.out.startswith("schedule mine\n")
+    bad = schedgen("opt", "hopper_matmul_v4", "-p", "set-stages{n=4}", "--name", "1st")
+    assert (bad.code, bad.out) == (2, "")

@@ -1,5 +1,11 @@
 """Bad usage and bad input: exit 2, one clear line on standard error, nothing half done."""
 
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
 import pytest
 
 from tests.command_line import schedgen
@@ -132,7 +138,7 @@ def test_run_on_a_gpu_that_is_not_there():
 USAGE = [
     ("check",), ("check", "hopper_matmul_v4", "extra"), ("nosuchcommand",),
     ("check", "hopper_matmul_v4", "--format", "yaml"), ("check", "hopper_matmul_v4", "--nosuch"),
-    ("opt", "hopper_matmul_v4"), ("run", "hopper_matmul_v4"), ("explain",), ("explain", "SG999"),
+    ("opt", "hopper_matmul_v4"), ("run", "hopper_matmul_v4"), ("explain", "SG999"),
     ("run", "hopper_matmul_v4", "--m", "x", "--n", "1", "--k", "1"),
 ]  # fmt: skip
 
@@ -155,3 +161,35 @@ def test_unwritable_output_leaves_nothing(command, tmp_path):
 
 def test_v4_through_standard_input_is_read_whole():
     assert schedgen("show", "-", stdin=V4).out == V4
+
+
+def test_output_follows_a_link(tmp_path):
+    target, link = tmp_path / "target.py", tmp_path / "link.py"
+    target.write_text("old")
+    link.symlink_to(target)
+    assert schedgen("emit", "hopper_matmul_v4", "-o", link).code == 0
+    assert link.is_symlink()
+    assert target.read_text().startswith("# hopper_matmul_v4")
+
+
+def test_output_to_a_pipe_keeps_the_pipe(tmp_path):
+    pipe, received = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()))
+    reader.start()
+    assert schedgen("emit", "hopper_matmul_v4", "-o", pipe).code == 0
+    reader.join(timeout=10)
+    assert pipe.is_fifo()
+    assert received[0].startswith("# hopper_matmul_v4")
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs the device /dev/full")
+def test_full_standard_output_is_one_sentence():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "schedgen", "show", "hopper_matmul_v5"], stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write the output")
+    assert "Traceback" not in done.stderr
