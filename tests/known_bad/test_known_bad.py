@@ -72,7 +72,7 @@ def test_sentence_names_the_place(name):
 AT = {
     "sg203_early_release": [("ring", 6), ("write", 14), ("read", 28)],
     "sg205_load_above_acquire": [("write", 12)],
-    "sg308_lost_release": [("wait", 20)],
+    "sg308_lost_release": [("wait", 20), ("release", 38), ("release", 43)],
     "sg501_five_stages": [("ring", 5)],
     "sg206_no_last_wait": [("mma", 28), ("touch", 44)],
     "sg310_peeled_step_without_guard": [("wait", 25)],
