@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 OLDEST_NVCC = (12, 8)
-INSTALL_HINT = "install the extra: python3 -m pip install 'schedgen[tilus]'"
+INSTALL_HINT = "install the extra: python3 -m pip install '.[tilus]' in schedgen's folder"
 
 
 class ToolchainMissing(Exception):
@@ -106,7 +106,9 @@ def import_tilus() -> Any:
     except ImportError as error:
         raise ToolchainMissing(f"tilus cannot be imported ({error}): {INSTALL_HINT}") from error
     except OSError as error:  # tilus 0.2.0 asks `git` for its cache folder when it is imported
-        raise ToolchainMissing(f"tilus cannot be imported ({error}): it runs `git`; install git") from error
+        raise ToolchainMissing(
+            f"tilus cannot be imported ({error}): it runs `git`; install git"
+        ) from error
 
 
 def version_tuple(version: str) -> tuple[int, int]:
