@@ -1,10 +1,12 @@
 """The abstract machine: executes schedules and sees what goes wrong; see `interpreter`.
 
 Reading order: `barrier`, `program`, `compiler`, `memory`, `tensors`, `state`, `interpreter`,
-`ending`; then what drives it: `policy`, `execution`, `replay`, `problem`.
+`ending`; then what drives it: `policy`, `execution`, `replay`, `problem`; and the search over all
+executions of a small case: `tables`, `moves`, `reduction`, `explorer`.
 """
 
 from schedgen.machine.execution import Outcome, execute
+from schedgen.machine.explorer import Exploration, Trace, explore
 from schedgen.machine.hazard import Hazard, HazardKind, Site, Step
 from schedgen.machine.policy import Policy, adversaries, seeded
 from schedgen.machine.problem import estimate_seconds, multiply
@@ -12,6 +14,7 @@ from schedgen.machine.replay import ReplayError, replay
 from schedgen.machine.tensors import Operands, UnfitOperands
 
 __all__ = [
-    "Hazard", "HazardKind", "Operands", "Outcome", "Policy", "ReplayError", "Site", "Step",
-    "UnfitOperands", "adversaries", "estimate_seconds", "execute", "multiply", "replay", "seeded",
+    "Exploration", "Hazard", "HazardKind", "Operands", "Outcome", "Policy", "ReplayError", "Site",
+    "Step", "Trace", "UnfitOperands", "adversaries", "estimate_seconds", "execute", "explore",
+    "multiply", "replay", "seeded",
 ]  # fmt: skip

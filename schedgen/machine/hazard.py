@@ -15,6 +15,8 @@ HazardKind = Literal[
     "fence",  # mma without the wgmma fence that its registers need
     "proxy",  # asynchronous access to an ordinary store that was never fenced
     "count",  # an arrival on a phase whose arrivals are complete
+    "bytes",  # bytes announced or delivered in another phase than they are meant for
+    "phase",  # an arrival or wait bound to another phase than meant, or a phase nobody observed
     "negative-use",  # a lag that names a use before the first
     "deadlock",  # nobody can move and nothing asynchronous can complete
     "exit",  # something in flight when the last role has ended

@@ -1,0 +1,360 @@
+"""A program as the explorer needs it: what concerns others, in small numbers.
+
+Instructions that are silent are left out (as `Machine.skip_silent` passes them at once), so that a
+position counts what is left.  What each instruction touches is a few bit masks; the state of an
+execution is one flat tuple, and the offsets of its parts are here:
+
+    actors     3 * position + stage (BEFORE, INSIDE, RELEASED)
+    barriers   parity, pending arrivals and pending bytes: all that decides behaviour
+    phases     2 * completed phases + whether somebody saw the last of them: ghosts, for judging
+    contents   number of what a place holds (filler and tile)
+    unfenced   of each place: actors whose ordinary stores no proxy fence of theirs has followed
+    retired    groups, of each team
+    drained    groups of stores, of each actor
+    flying     loads in flight, as bits
+
+Open accesses are no part of it: who is at which place follows from positions, loads in flight and
+retired groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from schedgen.ir.effects import Engine
+from schedgen.machine.hazard import HazardKind
+from schedgen.machine.program import NEVER, Instruction, Program, Touch
+
+State = tuple[int, ...]
+
+
+def packed(parity: int, pending: int, byte_count: int) -> int:
+    """The state of an mbarrier as one number; both counters are signed."""
+    return byte_count << 22 | (pending + (1 << 20)) << 1 | parity
+
+
+def unpacked(barrier: int) -> tuple[int, int, int]:
+    """Parity, pending arrivals and pending bytes."""
+    return barrier & 1, (barrier >> 1 & 0x1FFFFF) - (1 << 20), barrier >> 22
+
+
+class Masks:
+    """What something depends on, as one number of six fields.
+
+    Fields: barriers waited for and contributed to, and those contributed to by arrivals and by
+    bytes (mbarriers first, then named barriers); places read and written (the accumulators of a
+    team count as one more place, which the retirement of a group writes).  A *foot* says what is
+    touched, a *clash* which feet matter: the order of two things is free iff ``clash & foot`` is 0.
+    """
+
+    def __init__(self, barriers: int, places: int) -> None:
+        self._barriers, self._places = barriers, places
+
+    def foot(
+        self, *, tests: int = 0, signals: int = 0, arrives: int = 0, fills: int = 0,
+        reads: int = 0, writes: int = 0,
+    ) -> int:  # fmt: skip
+        """Of bit sets of barriers and places."""
+        mask = tests
+        for field in (signals, arrives, fills):
+            mask = mask << self._barriers | field
+        for field in (reads, writes):
+            mask = mask << self._places | field
+        return mask
+
+    def clash(
+        self, *, tests: int = 0, signals: int = 0, reads: int = 0, writes: int = 0
+    ) -> int:  # fmt: skip
+        """What must not pass something with these: waits and contributions of one barrier, two
+        contributions, an access and a write."""
+        return self.foot(
+            tests=signals, signals=signals | tests, reads=writes, writes=reads | writes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An instruction that is not silent."""
+
+    at: int  # in the actor's whole code
+    key: int  # number of its op instance, the same for all actors of a team
+    twin: tuple[int, int]  # names it in what is expected of phases; sisters share it
+    wait: int  # barrier, -1 for none
+    parity: int
+    groups: int
+    stores: int
+    sync: int  # named barrier, -1 for none
+    blocking: bool
+    fault: HazardKind | None  # wrong whatever the others do
+    free_after: int
+    touches: tuple[Touch, ...]
+    ordinary: bool  # an access of two steps
+    load: int  # number of the load, -1 for none
+    collective: bool  # an mma: the first of the actors begins it
+    fences: bool
+    signal: int  # barrier, -1 for none
+    arrivals: int
+    expected: int
+    threads: int
+    foot: int
+    clash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A load of one actor: where it lands and which barrier it completes bytes on."""
+
+    actor: int
+    at: int
+    key: int
+    place: int
+    tile: int | None
+    barrier: int
+    delivered: int
+    twin: tuple[int, int]
+    foot: int
+    clash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An asynchronous reader of a place: open from the first of ``starts`` until its group ends.
+
+    ``queue`` is the offset in the state that counts the groups which have ended.
+    """
+
+    key: int
+    starts: tuple[tuple[int, int], ...]  # actor, position
+    queue: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """A group that may end once each actor is far enough; that matters to writes of what it reads,
+    and to accesses of the accumulators."""
+
+    passed: tuple[tuple[int, int], ...]
+    clash: int
+
+
+class Tables:
+    """All that does not change during a search."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        actors, teams = program.actors, program.teams
+        self.actors = len(actors)
+        self.team_of = [actor.team for actor in actors]
+        places, barriers = len(program.places), len(program.barriers)
+        self.barriers = self.actors
+        self.phases = self.barriers + barriers
+        self.contents = self.phases + barriers
+        self.unfenced = self.contents + places
+        self.retired = self.unfenced + places
+        self.drained = self.retired + len(teams)
+        self.flying = self.drained + self.actors
+        self.masks = Masks(barriers + len(program.named), places + len(teams))
+        self.loads: list[Load] = []
+        self.keys: dict[tuple[int, int], int] = {}
+        self._shown: list[list[int]] = [
+            [n for n, i in enumerate(actor.code) if not i.silent] for actor in actors
+        ]
+        self.symmetric = [pair for team in teams for pair in self._sisters(team.actors)]
+        self._written = [self._stores(a) for a in range(self.actors)]
+        self.rows = [self._rows(a) for a in range(self.actors)]
+        self.ends = [3 * len(rows) for rows in self.rows]
+        self.groups = [self._groups(t) for t in range(len(teams))]
+        self.batches = [self._batches(a) for a in range(self.actors)]
+        self.readers: list[list[Reader]] = [[] for _ in program.places]
+        self._add_readers()
+        self.loads_at = [
+            sum(1 << n for n, load in enumerate(self.loads) if load.place == place)
+            for place in range(places)
+        ]
+        self.same_key = [
+            sum(1 << n for n, other in enumerate(self.loads) if other.key == load.key)
+            for load in self.loads
+        ]
+        self.visitors = [self._visitors(place) for place in range(places)]
+        self.loose = any(t.loose for t in teams) or any(a.loose for a in actors)
+        self.mates = [[self._mates(a, row) for row in rows] for a, rows in enumerate(self.rows)]
+        self.waits = [_next(rows, lambda r: r.blocking and r.sync < 0) for rows in self.rows]
+
+    def first_state(self) -> State:
+        """Before anybody moved."""
+        program = self.program
+        barriers = [packed(0, count, 0) for _, count in program.barriers]
+        seen = [1] * len(barriers)  # of phase -1 there is nothing to see
+        rest = len(program.places) * 2 + len(program.teams) + self.actors
+        return (*[0] * self.actors, *barriers, *seen, *[0] * rest, 0)
+
+    # --- numbers
+    def _key(self, actor: int, seq: int) -> int:
+        return self.keys.setdefault((self.team_of[actor], seq), len(self.keys) + 1)
+
+    def position(self, actor: int, least: int) -> int:
+        """How many shown instructions stand before a place in the whole code."""
+        return sum(1 for n in self._shown[actor] if n < least)
+
+    def _sisters(self, actors: range) -> list[tuple[int, int]]:
+        """Sisters that can change places: nothing in the state or in others tells them apart."""
+        if len(actors) < 3:
+            return []
+        code = self.program.actors[actors[1]].code
+        plain = all(
+            i.sync is None and i.effects.fence != "proxy"
+            and (not i.touches or i.effects.engine is Engine.TENSOR)
+            for i in code
+        )  # fmt: skip
+        return [(actors[1], actors[2])] if plain else []
+
+    def _stores(self, actor: int) -> int:
+        """Places that the actor writes by ordinary stores."""
+        code = self.program.actors[actor].code
+        touched = {t.place for i in code for t in i.touches if t.writes and not t.asynchronous}
+        return sum(1 << place for place in touched)
+
+    # --- instructions
+    def _rows(self, actor: int) -> list[Row]:
+        code = self.program.actors[actor].code
+        return [self._row(actor, at, code[at]) for at in self._shown[actor]]
+
+    def _row(self, actor: int, at: int, here: Instruction) -> Row:
+        known = self.program.actors[actor]
+        signal, engine = here.effects.signal, here.effects.engine
+        twin = next((pair[0] for pair in self.symmetric if actor in pair), actor)
+        wait, parity = here.wait or (-1, 0)
+        fault: HazardKind | None = "fence" if here.unfenced else None
+        if here.negative:
+            fault = "negative-use"
+        foot, clash = self._footprint(actor, here)
+        load = -1
+        if engine is Engine.TMA and not here.negative:
+            load = len(self.loads)
+            self.loads.append(self._load(actor, at, here, (-1 - load, 0)))
+        return Row(
+            at=at, key=self._key(actor, here.seq), twin=(twin, at), wait=wait, parity=parity,
+            groups=here.groups, stores=here.stores, sync=-1 if here.sync is None else here.sync,
+            blocking=here.blocking, fault=fault, free_after=here.free_after,
+            touches=tuple(dict.fromkeys(here.touches)),
+            ordinary=engine is Engine.WARP and bool(here.touches), load=load,
+            collective=engine is Engine.TENSOR, fences=here.effects.fence == "proxy",
+            signal=-1 if here.signalled is None else here.signalled,
+            arrivals=0 if signal is None else signal.arrivals,
+            expected=0 if signal is None else signal.expected,
+            threads=known.threads, foot=foot, clash=clash,
+        )  # fmt: skip
+
+    def _load(self, actor: int, at: int, here: Instruction, twin: tuple[int, int]) -> Load:
+        (touch,) = here.touches
+        assert here.signalled is not None
+        bit = 1 << here.signalled
+        foot = self.masks.foot(signals=bit, fills=bit, writes=1 << touch.place)
+        clash = self.masks.clash(signals=bit, writes=1 << touch.place)
+        return Load(
+            actor, at, self._key(actor, here.seq), touch.place, touch.tile, here.signalled,
+            here.delivered, twin, foot, clash,
+        )  # fmt: skip
+
+    def _footprint(self, actor: int, here: Instruction) -> tuple[int, int]:
+        reads = sum(1 << p for p in {t.place for t in here.touches if not t.writes})
+        writes = sum(1 << p for p in {t.place for t in here.touches if t.writes})
+        if here.free_after:
+            reads |= self._registers(self.team_of[actor])
+        if here.effects.fence == "proxy":
+            writes |= self._written[actor]
+        tests = 0 if here.wait is None else 1 << here.wait[0]
+        signal, barrier = here.effects.signal, 0
+        arrives = fills = 0
+        if signal is not None and here.signalled is not None:
+            barrier = 1 << here.signalled
+            arrives = barrier if signal.arrivals else 0
+            fills = barrier if signal.expected or signal.delivered else 0
+        if here.sync is not None:
+            barrier |= 1 << (len(self.program.barriers) + here.sync)
+        foot = self.masks.foot(
+            tests=tests, signals=barrier, arrives=arrives, fills=fills, reads=reads, writes=writes
+        )
+        if here.effects.engine is Engine.TMA:
+            barrier = 0  # it is the landing that counts
+        return foot, self.masks.clash(tests=tests, signals=barrier, reads=reads, writes=writes)
+
+    def _registers(self, team: int) -> int:
+        """The bit of a team's accumulators."""
+        return 1 << (len(self.program.places) + team)
+
+    # --- groups
+    def _groups(self, team: int) -> list[Closing]:
+        known = self.program.teams[team]
+        closings: list[Closing] = []
+        for group in known.groups:
+            passed = tuple((a, self.position(a, least)) for a, least in group.passed)
+            places = {t.place for a in known.actors for t in self._touches(a, group.mma)}
+            read = sum(1 << p for p in places)
+            clash = self.masks.foot(reads=self._registers(team), writes=read)
+            closings.append(Closing(passed, clash))
+        return closings
+
+    def _batches(self, actor: int) -> list[Closing]:
+        known = self.program.actors[actor]
+        closings: list[Closing] = []
+        for batch in known.batches:
+            passed = ((actor, self.position(actor, known.index[batch.commit] + 1)),)
+            places = {t.place for t in self._touches(actor, batch.stores)}
+            clash = self.masks.foot(writes=sum(1 << p for p in places))
+            closings.append(Closing(passed, clash))
+        return closings
+
+    def _touches(self, actor: int, seqs: Iterable[int]) -> Iterable[Touch]:
+        known = self.program.actors[actor]
+        code = [known.code[known.index[seq]] for seq in seqs if seq in known.index]
+        return [touch for here in code if not here.negative for touch in here.touches]
+
+    def _add_readers(self) -> None:
+        for number, team in enumerate(self.program.teams):
+            listed = [(g, seq) for g, group in enumerate(team.groups) for seq in group.mma]
+            for group, seq in [*listed, *((NEVER, seq) for seq in team.loose)]:
+                self._add_reader(list(team.actors), seq, self.retired + number, group)
+        for actor, known in enumerate(self.program.actors):
+            listed = [(b, seq) for b, batch in enumerate(known.batches) for seq in batch.stores]
+            for batch, seq in [*listed, *((NEVER, seq) for seq in known.loose)]:
+                self._add_reader([actor], seq, self.drained + actor, batch)
+
+    def _add_reader(self, actors: list[int], seq: int, queue: int, group: int) -> None:
+        index = {a: self.program.actors[a].index[seq] for a in actors
+                 if seq in self.program.actors[a].index}  # fmt: skip
+        starts = tuple((a, self.position(a, at)) for a, at in index.items())
+        reader = Reader(self._key(actors[0], seq), starts, queue, group)
+        for place in {t.place for a in index for t in self._touches(a, [seq])}:
+            self.readers[place].append(reader)
+
+    def _mates(self, actor: int, row: Row) -> tuple[tuple[int, int], ...]:
+        """Where sisters stand that have issued the same mma: actor, offset in the state."""
+        if not row.collective:
+            return ()
+        sisters = self.program.teams[self.team_of[actor]].actors
+        return tuple(
+            (other, 3 * position + 3)
+            for other in sisters
+            for position, mate in enumerate(self.rows[other])
+            if other != actor and mate.key == row.key
+        )
+
+    def _visitors(self, place: int) -> list[int]:
+        """Actors with ordinary accesses of a place."""
+        return [
+            a for a, rows in enumerate(self.rows)
+            if any(r.ordinary and any(t.place == place for t in r.touches) for r in rows)
+        ]  # fmt: skip
+
+
+def _next(rows: list[Row], wanted: Callable[[Row], bool]) -> list[int]:
+    """For each position, the next one at or after it with a wanted row; the length if none."""
+    found, ahead = [len(rows)] * (len(rows) + 1), len(rows)
+    for number in range(len(rows) - 1, -1, -1):
+        if wanted(rows[number]):
+            ahead = number
+        found[number] = ahead
+    return found
