@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from schedgen.build import BuildReport, build_kernel
 from schedgen.diagnostics.finding import Finding, Row
@@ -27,6 +27,9 @@ from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
 from schedgen.running import RunResult, cuda_reason, run_cuda, run_machine
+
+if TYPE_CHECKING:
+    from schedgen.machine.retelling import Retelling
 
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
@@ -113,6 +116,18 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
     return judge(schedule, trips=range(first, last + 1))
+
+
+def replay_finding(value: object, number: int = 1) -> Retelling:
+    """Step the witness of a finding through the abstract machine.
+
+    ``value`` is the JSON of `schedgen check`, ``number`` counts its findings from 1.  Raises
+    `IllFormed` (SG115) for a value that is no such JSON.
+    """
+    from schedgen.machine.retelling import finding_of, retold
+
+    text, finding = finding_of(value, number)
+    return retold(parse(text), finding)
 
 
 def verdict_line(verdict: Verdict, *, tile_k: int) -> str:

@@ -183,6 +183,30 @@ def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str,
 
 
 @cli.command()
+@click.argument("file", metavar="FILE")
+@click.option("--finding", type=int, default=1, show_default=True, help="which one, from 1")
+def replay(file: str, finding: int) -> None:
+    """Step a witness through the abstract machine; FILE is the JSON of `check`, or `-`."""
+    retelling = api.replay_finding(read_json(file), finding)
+    for line in retelling.lines():
+        click.echo(line)
+    raise SystemExit(0 if retelling.shows else 1)
+
+
+def read_json(file: str) -> object:
+    """The value in a JSON file, or on standard input."""
+    name = "standard input" if file == "-" else f"`{file}`"
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return json.loads(data.decode("utf-8-sig"))
+    except OSError as error:
+        message = f"{name} cannot be read: {error.strerror}"
+    except (ValueError, RecursionError):
+        message = f"{name} is no JSON; `schedgen check INPUT --format json` writes it"
+    raise IllFormed(code="SG115", message=message, place=None)
+
+
+@cli.command()
 @INPUT
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write FILE.py")
 @click.option("--static-k", is_flag=True, help="make k_size a constant of the kernel")

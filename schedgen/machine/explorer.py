@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from schedgen.ir.schedule import Schedule
 from schedgen.machine.compiler import compile_program
+from schedgen.machine.ghosts import ghost_hazard
 from schedgen.machine.hazard import Hazard, HazardKind, Step
 from schedgen.machine.interpreter import Machine
 from schedgen.machine.moves import Moves, Trouble
@@ -200,19 +201,5 @@ class _Search:
             machine.report_end()
         hazard = next((h for h in machine.hazards if h.kind == trouble.kind), None)
         if hazard is None:
-            hazard = self._ghost(machine, path[-1], trouble)
+            hazard = ghost_hazard(self.moves, path[-1], machine.steps[-1], trouble)
         return Trace(steps=tuple(machine.steps), hazard=hazard)
-
-    def _ghost(self, machine: Machine, last: Move, trouble: Trouble) -> Hazard:
-        """A hazard that the machine cannot see: only phase numbers show it."""
-        assert trouble.message is not None, f"the machine does not see {trouble}"
-        if last.kind == "land":
-            load = self.moves.tables.loads[last.who]
-            site = machine.site(load.actor, load.at)
-        else:
-            index = self.program.actors[last.who].index
-            site = machine.site(last.who, index[machine.steps[-1].seq])
-        return Hazard(
-            kind=trouble.kind, message=f"{site} {trouble.message}", role=site.role,
-            actor=site.actor, op=site.op, place=site.place, k=site.k, where=None, other=None,
-        )  # fmt: skip

@@ -3,6 +3,9 @@
 A step that is listed must be possible when its turn comes.  What an actor executes before a
 listed step of its own without being listed itself is performed on the way, if it cannot block:
 an ordinary access then closes when its actor goes on, and one that begins last stays open.
+
+*Strictly*, nothing is performed on the way but moves of the cursor, a wait returns only after its
+start, and a deadlock needs everybody to have begun to wait: so every step of a list counts.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ def replay(
     k_tiles: int,
     steps: Sequence[Step],
     operands: Operands | None = None,
+    strict: bool = False,
 ) -> Outcome:
     """Execute just these steps; raises `ReplayError` for one that is impossible.
 
@@ -49,30 +53,49 @@ def replay(
     """
     program = compile_program(schedule, k_tiles=k_tiles)
     tensors = None if operands is None else Tensors(program, operands, read_at_issue=False)
-    machine = Machine(program, tensors)
+    return outcome_of(follow(Machine(program, tensors), steps, strict=strict))
+
+
+def follow(machine: Machine, steps: Sequence[Step], *, strict: bool) -> Machine:
+    """The machine after these steps; see `replay`."""
     for number, step in enumerate(steps):
         try:
-            _follow(machine, step)
+            _follow(machine, step, strict=strict)
         except _Impossible as why:
             raise ReplayError(number, step, str(why)) from None
-    for actor in range(len(program.actors)):
-        machine.skip_silent(actor)
-    if machine.has_ended or not machine.enabled():
+    actors = range(len(machine.program.actors))
+    for actor in actors:
+        _skip(machine, actor, None, strict=strict)
+    waiting = not strict or all(
+        machine.instruction(a) is None or machine.state.phase[a] == INSIDE for a in actors
+    )
+    if machine.has_ended or (waiting and not machine.enabled()):
         machine.report_end()
-    return outcome_of(machine)
+    return machine
 
 
-def _follow(machine: Machine, step: Step) -> None:
+def _skip(machine: Machine, actor: int, until: int | None, *, strict: bool) -> None:
+    """Go past what concerns nobody else; strictly, past moves of the cursor alone."""
+    if not strict:
+        machine.skip_silent(actor, until)
+        return
+    position, here = machine.state.position, machine.instruction(actor)
+    while here is not None and here.effects.cursor is not None and position[actor] != until:
+        position[actor] += 1
+        here = machine.instruction(actor)
+
+
+def _follow(machine: Machine, step: Step, *, strict: bool) -> None:
     team = _team(machine.program, step)
     if step.event == "land":
         _land(machine, team, step)
     elif step.event == "retire":
-        _retire(machine, team, step)
+        _retire(machine, team, step, strict=strict)
     elif step.event == "drain":
-        _drain(machine, team, step)
+        _drain(machine, team, step, strict=strict)
     else:
         for actor in _executors(machine.program, team, step):
-            _advance(machine, actor, step)
+            _advance(machine, actor, step, strict=strict)
 
 
 def _team(program: Program, step: Step) -> int:
@@ -99,22 +122,24 @@ def _text(machine: Machine, actor: int) -> str:
     return "the end" if here is None else f"`{here.op.text}` (seq {here.seq})"
 
 
-def _catch_up(machine: Machine, actor: int, target: int) -> None:
+def _catch_up(machine: Machine, actor: int, target: int, *, strict: bool) -> None:
     """Perform what comes before the target and cannot block."""
     state = machine.state
-    machine.skip_silent(actor, target)
+    _skip(machine, actor, target, strict=strict)
     while state.position[actor] < target:
         here = machine.instruction(actor)
         if here is not None and here.blocking:
             raise _Impossible(f"the actor has not returned from {_text(machine, actor)}")
+        if strict and state.phase[actor] != INSIDE:
+            raise _Impossible(f"the actor has not executed {_text(machine, actor)}")
         machine.apply(Move("actor", actor, 0))
-        machine.skip_silent(actor, target)
+        _skip(machine, actor, target, strict=strict)
     if state.position[actor] > target:
         raise _Impossible(f"the actor is past it already, at {_text(machine, actor)}")
 
 
-def _advance(machine: Machine, actor: int, step: Step) -> None:
-    _catch_up(machine, actor, machine.program.actors[actor].index[step.seq])
+def _advance(machine: Machine, actor: int, step: Step, *, strict: bool) -> None:
+    _catch_up(machine, actor, machine.program.actors[actor].index[step.seq], strict=strict)
     here, phase = machine.instruction(actor), machine.state.phase[actor]
     assert here is not None
     if here.blocking != (step.event in ("start", "return")):
@@ -128,6 +153,8 @@ def _advance(machine: Machine, actor: int, step: Step) -> None:
         machine.enter(actor)
         return
     if step.event == "return":
+        if strict and phase == BEFORE:
+            raise _Impossible(f"{_text(machine, actor)} has not begun")
         if phase == BEFORE and here.sync is not None:
             machine.enter(actor)
         if not machine.can_step(actor):
@@ -145,7 +172,7 @@ def _land(machine: Machine, team: int, step: Step) -> None:
     raise _Impossible("no such load is in flight")
 
 
-def _retire(machine: Machine, team: int, step: Step) -> None:
+def _retire(machine: Machine, team: int, step: Step, *, strict: bool) -> None:
     groups, ordinal = machine.program.teams[team].groups, machine.state.retired[team]
     number = next((n for n, g in enumerate(groups) if g.commit == step.seq), None)
     if number is None:
@@ -154,26 +181,26 @@ def _retire(machine: Machine, team: int, step: Step) -> None:
         why = "has retired already" if number < ordinal else "an earlier group is pending"
         raise _Impossible(f"the group cannot retire: {why}")
     for actor, least in groups[number].passed:
-        _pass_silent(machine, actor, least)
+        _pass(machine, actor, least, strict=strict)
     if not machine.can_retire(team):
         raise _Impossible("not every actor has issued the mma and the commit of the group")
     machine.apply(Move("retire", team, 0))
 
 
-def _drain(machine: Machine, team: int, step: Step) -> None:
+def _drain(machine: Machine, team: int, step: Step, *, strict: bool) -> None:
     for actor in machine.program.teams[team].actors:
         known = machine.program.actors[actor]
         named = step.actor is None or step.actor == known.rank
         batches, ordinal = known.batches, machine.state.drained[actor]
         if named and ordinal < len(batches) and batches[ordinal].commit == step.seq:
-            _pass_silent(machine, actor, known.index[step.seq] + 1)
+            _pass(machine, actor, known.index[step.seq] + 1, strict=strict)
             if machine.can_drain(actor):
                 machine.apply(Move("drain", actor, 0))
                 return
     raise _Impossible("no group of stores that may drain is closed by that op instance")
 
 
-def _pass_silent(machine: Machine, actor: int, least: int) -> None:
+def _pass(machine: Machine, actor: int, least: int, *, strict: bool) -> None:
     """A commit that is not listed itself happens when something depends on it."""
     if machine.state.position[actor] < least:
-        machine.skip_silent(actor)
+        _skip(machine, actor, None, strict=strict)

@@ -1,0 +1,251 @@
+"""A finding's witness, told again by the machine: step by step, up to what goes wrong.
+
+The witness comes from the JSON of `check`.  Steps that the hazard does without are left out first.
+Where the machine sees nothing wrong at the end of it, it goes on alone: everybody who can move
+moves, and what is asynchronous completes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+from schedgen.diagnostics.render import tiles
+from schedgen.ir.problems import IllFormed
+from schedgen.ir.schedule import Schedule
+from schedgen.machine.compiler import compile_program
+from schedgen.machine.ghosts import first_ghost
+from schedgen.machine.hazard import Event, Hazard, Site, Step
+from schedgen.machine.interpreter import Machine
+from schedgen.machine.program import Program
+from schedgen.machine.replay import ReplayError, follow
+from schedgen.machine.state import Move
+
+SHOWN = 25
+"""Steps that are told, the last ones."""
+
+FURTHER = 2_000
+"""Moves that the machine makes on its own after a witness."""
+
+SHORTENING = 200_000
+"""Steps that are executed, in all, to find those that the hazard does without."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retelling:
+    """The steps in order, how many of them were the witness's, and what was seen at the end."""
+
+    title: str
+    places: Mapping[tuple[str, int, int], str]  # of op instances: role, replica, seq
+    program: Program
+    needed: tuple[Step, ...]  # of the witness
+    steps: tuple[Step, ...]
+    given: int
+    hazards: tuple[Hazard, ...]
+    landing: str | None
+
+    @property
+    def shows(self) -> bool:
+        return bool(self.hazards)
+
+    def lines(self) -> Iterator[str]:
+        """The last steps, numbered, then one sentence for each hazard."""
+        yield self.title
+        count = self.program.k_tiles
+        yield f"at K = {tiles(count, self.program.schedule.tile.k)}"
+        first = max(len(self.steps) - SHOWN, 0)
+        if first:
+            yield f"  ... the first {first} steps are left out"
+        cells = [self._cells(step) for step in self.steps[first:]]
+        widths = [max((len(row[i]) for row in cells), default=0) for i in range(5)]
+        for number, row in enumerate(cells, start=first + 1):
+            if number == self.given + 1:
+                yield "  ... the witness ends here, and then:"
+            padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            yield f"  {number:>4}  {'  '.join(padded)}".rstrip()
+        if self.landing is not None:
+            yield self.landing
+        for hazard in self.hazards:
+            yield _sentence(hazard)
+        if not self.hazards:
+            yield "the machine saw no hazard"
+
+    def _cells(self, step: Step) -> tuple[str, str, str, str, str]:
+        team = next(
+            t for t in self.program.teams
+            if (t.role.name, t.replica) == (step.role, step.replica)
+        )  # fmt: skip
+        actors = [self.program.actors[a] for a in team.actors]
+        who = team.label
+        if step.actor is not None and len(actors) > 1:
+            who += " leader" if step.actor == 0 else f" sister {step.actor}"
+        here = next(a.code[a.index[step.seq]] for a in actors if step.seq in a.index)
+        turn = "" if here.k is None else f"k = {here.k}"
+        place = self.places.get((step.role, step.replica, step.seq), "")
+        return who, step.event, here.op.text, turn, place
+
+
+def _sentence(hazard: Hazard) -> str:
+    if hazard.kind in ("deadlock", "exit"):
+        return f"{hazard.kind}: {hazard.message}"
+    return f"{hazard.kind}: {Site.__str__(hazard)}: {hazard.message}"
+
+
+def retell(
+    schedule: Schedule, *, k_tiles: int, witness: Sequence[Step], title: str,
+    places: Mapping[tuple[str, int, int], str],
+) -> Retelling:  # fmt: skip
+    """Follow a witness; raises `ReplayError` where it is impossible."""
+    program = compile_program(schedule, k_tiles=k_tiles)
+    steps = needed(program, witness)
+    machine = follow(Machine(program, None), steps, strict=False)
+    given = len(machine.steps)
+    seen = machine.hazards or _beside(machine)
+    if not seen:
+        _go_on(machine)
+        seen = machine.hazards or _beside(machine)
+    landing = _landing(machine)
+    return Retelling(
+        title=title, places=places, program=program, needed=steps,
+        steps=tuple(machine.steps), given=given,
+        hazards=tuple(seen), landing=landing,
+    )  # fmt: skip
+
+
+def _beside(machine: Machine) -> list[Hazard]:
+    """What only phase numbers show; the steps after it are taken back."""
+    number, hazard = first_ghost(machine.program, machine.steps)
+    if hazard is None:
+        return []
+    del machine.steps[number + 1 :]
+    return [hazard]
+
+
+def needed(program: Program, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps without those that the first hazard does without; the latest is tried first."""
+    kind, left = _ends_in(program, steps), SHORTENING
+    kept, number = list(steps), len(steps) - 1
+    while kind is not None and number >= 0 and left > 0:
+        shorter = kept[:number] + kept[number + 1 :]
+        left -= len(shorter)
+        if _ends_in(program, shorter) == kind:
+            kept = shorter
+        number -= 1
+    return tuple(kept)
+
+
+def _ends_in(program: Program, steps: Sequence[Step]) -> str | None:
+    """The kind of the first hazard that the steps strictly lead to."""
+    try:
+        hazards = follow(Machine(program, None), steps, strict=True).hazards
+    except ReplayError:
+        return None
+    return hazards[0].kind if hazards else None
+
+
+def _go_on(machine: Machine) -> None:
+    """Everybody moves in turn, until something goes wrong or nothing is left."""
+    actors = range(len(machine.program.actors))
+    for _ in range(FURTHER):
+        for actor in actors:
+            machine.skip_silent(actor)
+        able = [actor for actor in actors if machine.can_step(actor)]
+        moves = [Move("actor", able[0], 0)] if able else machine.completions()[:1]
+        if not moves:
+            machine.report_end()
+            return
+        machine.apply(moves[0])
+        if machine.hazards:
+            return
+
+
+def _landing(machine: Machine) -> str | None:
+    """Let the load that collides land, so that the damage is done."""
+    for hazard in machine.hazards:
+        sites = [Site(**{f: getattr(hazard, f) for f in ("role", "actor", "op", "place", "k")})]
+        sites += [] if hazard.other is None else [hazard.other]
+        for actor, at in machine.state.loads:
+            load, site = machine.program.actors[actor].code[at], machine.site(actor, at)
+            if hazard.kind in ("overwrite", "read-early") and site in sites:
+                victim = sites[1 - sites.index(site)] if len(sites) > 1 else None
+                machine.apply(Move("land", actor, at))
+                touch = load.touches[0]
+                name = machine.program.places[touch.place].name
+                text = f"tile {touch.tile} lands in {name}"
+                deed = "writes" if "still written" in hazard.message else "reads"
+                return text if victim is None else f"{text}, which {victim} still {deed}"
+    return None
+
+
+# --- the JSON of `check`
+
+
+def retold(schedule: Schedule, finding: Mapping[str, Any]) -> Retelling:
+    """What the machine makes of a finding; raises `IllFormed` if it is none of this schedule."""
+    k_tiles = finding.get("k")
+    if not isinstance(k_tiles, int) or isinstance(k_tiles, bool) or k_tiles < 0:
+        raise _bad("the finding holds for every K and has no witness: there is nothing to replay")
+    title = f"{finding.get('code')} {finding.get('name')}: {finding.get('message')}"
+    witness = witness_of(finding)
+    places = {(i["role"], i["replica"], i["seq"]): _place(i) for i in finding["witness"]}
+    try:
+        return retell(schedule, k_tiles=k_tiles, witness=witness, title=title, places=places)
+    except ReplayError as error:
+        raise _bad(f"the witness does not fit its schedule: {error}") from None
+
+
+def witness_of(finding: Mapping[str, Any]) -> list[Step]:
+    """The steps of a finding's witness that the machine knows."""
+    steps: list[Step] = []
+    for item in _list(finding.get("witness"), "the witness of the finding"):
+        try:
+            role, replica, actor, event, seq = (
+                item[key] for key in ("role", "replica", "actor", "event", "seq")
+            )
+        except (TypeError, KeyError):
+            raise _bad("a step of the witness lacks its role, replica, event or seq") from None
+        numbers = isinstance(replica, int) and isinstance(seq, int)
+        if not (numbers and isinstance(role, str) and isinstance(actor, int | None)):
+            raise _bad("a step of the witness is no step")
+        if event in get_args(Event):
+            steps.append(Step(role, replica, actor, event, seq))
+    return steps
+
+
+def finding_of(value: object, number: int) -> tuple[str, Mapping[str, Any]]:
+    """The schedule's text and the finding of a number, counted from 1."""
+    if not isinstance(value, dict):
+        raise _bad("this is not the JSON of `schedgen check`")
+    verdict = cast("dict[str, Any]", value)
+    schedule = verdict.get("schedule")
+    text = cast("dict[str, Any]", schedule).get("text") if isinstance(schedule, dict) else None
+    if not isinstance(text, str):
+        raise _bad("the JSON has no text of a schedule")
+    findings = _list(verdict.get("findings"), "the JSON")
+    if not findings:
+        raise _bad("the JSON has no findings: there is nothing to replay")
+    if not 1 <= number <= len(findings):
+        raise _bad(f"there is no finding {number}: the JSON has {len(findings)}")
+    finding = findings[number - 1]
+    if not isinstance(finding, dict):
+        raise _bad(f"finding {number} is no finding")
+    return text, cast("dict[str, Any]", finding)
+
+
+def _place(item: Mapping[str, Any]) -> str:
+    place = item.get("place")
+    if not isinstance(place, dict):
+        return ""
+    at = cast("dict[str, Any]", place)
+    return "" if at.get("file") is None else f"{at['file']}:{at.get('line')}"
+
+
+def _list(value: object, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _bad(f"{what} has no list where one belongs")
+    return cast("list[Any]", value)
+
+
+def _bad(message: str) -> IllFormed:
+    return IllFormed(code="SG115", message=message, place=None)
