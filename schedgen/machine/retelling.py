@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from schedgen.diagnostics.render import tiles
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.machine.compiler import compile_program
@@ -53,7 +52,8 @@ class Retelling:
         """The last steps, numbered, then one sentence for each hazard."""
         yield self.title
         count = self.program.k_tiles
-        yield f"at K = {tiles(count, self.program.schedule.tile.k)}"
+        noun = "tile" if count == 1 else "tiles"
+        yield f"at K = {count} {noun} (k = {count * self.program.schedule.tile.k})"
         first = max(len(self.steps) - SHOWN, 0)
         if first:
             yield f"  ... the first {first} steps are left out"
