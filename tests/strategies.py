@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from schedgen.api import apply
 from schedgen.ir import ops
 from schedgen.ir.effects import Executor, SlotRef
 from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages, plus
@@ -110,6 +111,33 @@ def serials(draw: st.DrawFn) -> Serial:
 
 
 serial_schedules = serials().map(Serial.schedule)
+
+
+@st.composite
+def small_pipelines(draw: st.DrawFn) -> Schedule:
+    """Serial or overlapped, as small as interesting: 1 or 2 rings of at most 3 stages, 2 loads."""
+    halves = draw(st.integers(1, 2))
+    serial = Serial(
+        stages=tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=3 - halves))),
+        consumers=draw(st.integers(1, 3 - halves)),
+        halves=halves,
+        commits=draw(st.integers(1, halves)),
+        drain=draw(st.sampled_from([None, "stages", "min"])),
+        guarded=draw(st.booleans()),
+        b_first=draw(st.booleans()),
+    )
+    schedule, depth = serial.schedule(), draw(st.integers(0, 2))
+    if depth < min(serial.stages):
+        schedule = apply(schedule, f"overlap-wgmma{{in-flight={depth}}}")
+    return schedule
+
+
+@st.composite
+def trip_counts(draw: st.DrawFn, schedule: Schedule) -> int:
+    """A K around the multiples of the stages, where pipelines go wrong."""
+    stages = max((ring.stages for ring in schedule.rings), default=1)
+    around = [0, 1, 2, stages - 1, stages, stages + 1, 2 * stages, 2 * stages + 1]
+    return draw(st.sampled_from(sorted(set(around))))
 
 
 @st.composite
