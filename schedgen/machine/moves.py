@@ -111,8 +111,8 @@ class Moves:
         tables = self.tables
         return (
             bool(state[-1]) or tables.loose
-            or any(state[tables.retired + t] < len(g) for t, g in enumerate(tables.groups))
-            or any(state[tables.drained + a] < len(b) for a, b in enumerate(tables.batches))
+            or any(state[tables.retired + t] < last for t, last in enumerate(tables.last_groups))
+            or any(state[tables.drained + a] < last for a, last in enumerate(tables.last_batches))
         )  # fmt: skip
 
     # --- what happens

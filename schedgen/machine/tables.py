@@ -178,6 +178,8 @@ class Tables:
             for load in self.loads
         ]
         self.visitors = [self._visitors(place) for place in range(places)]
+        self.last_groups = [_last([g.mma for g in t.groups]) for t in teams]
+        self.last_batches = [_last([b.stores for b in a.batches]) for a in actors]
         self.loose = any(t.loose for t in teams) or any(a.loose for a in actors)
         self.mates = [[self._mates(a, row) for row in rows] for a, rows in enumerate(self.rows)]
         self.waits = [_next(rows, lambda r: r.blocking and r.sync < 0) for rows in self.rows]
@@ -348,6 +350,11 @@ class Tables:
             a for a, rows in enumerate(self.rows)
             if any(r.ordinary and any(t.place == place for t in r.touches) for r in rows)
         ]  # fmt: skip
+
+
+def _last(members: list[tuple[int, ...]]) -> int:
+    """How many groups must have ended for nothing to be in flight: empty ones do not matter."""
+    return max((n for n, group in enumerate(members, start=1) if group), default=0)
 
 
 def _next(rows: list[Row], wanted: Callable[[Row], bool]) -> list[int]:

@@ -140,6 +140,11 @@ def test_a_wait_that_passes_too_early():
     assert "phase" in kinds(schedule, 0)
 
 
+def test_a_group_of_nothing_is_not_in_flight():
+    role = "role r warpgroup { commit  store acc -> c }"
+    assert kinds(sg.parse(BARE.format(barriers="", roles=role)), 0) == set()
+
+
 TRACED = [
     ("sg201_no_acquire_of_full", 1, "read-early"),
     ("sg202_mma_of_the_previous_tile", 2, "wrong-tile"),
