@@ -18,6 +18,7 @@ from schedgen.api import (
     emit,
     load,
     parse,
+    replay_finding,
     run,
 )
 from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
@@ -33,5 +34,6 @@ __version__ = "0.1.0"
 __all__ = [
     "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
     "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "load", "parse", "run", "show",
+    "apply", "apply_steps", "build", "check", "emit", "load", "parse",
+    "replay_finding", "run", "show",
 ]  # fmt: skip

@@ -24,8 +24,8 @@ from schedgen.machine.interpreter import Machine
 from schedgen.machine.moves import Moves, Trouble
 from schedgen.machine.program import Program
 from schedgen.machine.reduction import Reduction
+from schedgen.machine.rows import State
 from schedgen.machine.state import Move
-from schedgen.machine.tables import State
 
 
 @dataclass(frozen=True, kw_only=True)

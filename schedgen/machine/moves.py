@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from schedgen.machine.hazard import HazardKind
 from schedgen.machine.program import Program, Touch
+from schedgen.machine.rows import Row, State, packed, unpacked
 from schedgen.machine.state import BEFORE, INSIDE, RELEASED, Move
-from schedgen.machine.tables import Row, State, Tables, packed, unpacked
+from schedgen.machine.tables import Tables
 
 
 class Trouble(NamedTuple):

@@ -6,7 +6,7 @@ every kind of hazard and every deadlock (Valmari's strong stubborn sets; program
 nothing is put off for ever).  T is closed under two rules:
 
 - If T has a move that is possible, then whatever any other agent may still do and whose order
-  against it matters (`tables.Masks`) cannot happen before some move of T does.
+  against it matters (`rows.Masks`) cannot happen before some move of T does.
 - If T has a move that is not possible, it cannot become so before some move of T does.
 
 Agents are the actors, the loads in flight, and the queues of mma groups and of TMA stores.  What an
@@ -39,8 +39,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedgen.machine.moves import Moves
+from schedgen.machine.rows import State, unpacked
 from schedgen.machine.state import INSIDE, Move
-from schedgen.machine.tables import State, unpacked
 
 
 class Reduction:
