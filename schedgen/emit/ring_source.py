@@ -19,7 +19,7 @@ class Ring(tilus.Class):
         self.stages: int = stages
         self.full = self.mbarrier.alloc([full for _ in range(stages)])
         self.empty = self.mbarrier.alloc([empty for _ in range(stages)])
-        self.stage: uint32 = 0  # unsigned: a remainder needs no care for the sign
+        self.stage: {stage_type} = 0{why}
         self.parity: uint32 = 0
 '''
 
@@ -30,13 +30,25 @@ _ADVANCE = """
 """
 
 
-def ring_source(plan: Plan) -> str:
+def ring_source(plan: Plan, *, static_k: bool) -> str:
     """The class, with the methods that this schedule calls and no others."""
-    parts = [_INIT, *_arithmetic(plan)]
+    parts = [_head(plan, static_k=static_k), *_arithmetic(plan)]
     parts += [_verb(plan, verb) for verb, _ in plan.verbs]
     if plan.advances:
         parts.append(_ADVANCE)
     return "".join(parts)
+
+
+def _head(plan: Plan, *, static_k: bool) -> str:
+    """The class up to its barriers and cursor, with the type of the stage that runs fastest.
+
+    With run-time k and stages a power of two, `% stages` of an unsigned number is a mask: V5 gains
+    0.2 % on an H200.  Elsewhere (V4 with 3 stages, or constants) unsigned costs 0.2-0.9 %.
+    """
+    masks = all(ring.stages & (ring.stages - 1) == 0 for ring in plan.schedule.rings)
+    if masks and not static_k:
+        return _INIT.format(stage_type="uint32", why="  # unsigned: its remainder is a mask")
+    return _INIT.format(stage_type="int32", why="")
 
 
 def _arithmetic(plan: Plan) -> Iterator[str]:

@@ -46,7 +46,7 @@ def emit_tilus(
         *(f"\n\n{inspect.getsource(repair)}" for repair in REPAIRS),
         f'\n\nif tilus.__version__ == "{TILUS_VERSION}":\n',
         *(f"    {repair.__name__}()\n" for repair in REPAIRS),
-        f"\n\n{ring_source(plan)}" if schedule.rings else "",
+        f"\n\n{ring_source(plan, static_k=static_k)}" if schedule.rings else "",
         f"\n\n{_Kernel(plan, static_k=static_k).source()}",
     ]
     return "".join(parts)

@@ -53,7 +53,7 @@ class Ring(tilus.Class):
         self.stages: int = stages
         self.full = self.mbarrier.alloc([full for _ in range(stages)])
         self.empty = self.mbarrier.alloc([empty for _ in range(stages)])
-        self.stage: uint32 = 0  # unsigned: a remainder needs no care for the sign
+        self.stage: int32 = 0
         self.parity: uint32 = 0
 
     def acquire_empty(self):
