@@ -16,6 +16,7 @@ from schedgen.diagnostics.target import (
     Refusal,
 )
 from schedgen.happens_before.kept import Keep
+from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir.effects import Engine, Proxy, RingBarrier
 from schedgen.ir.ops import Op, Place
 from schedgen.ir.schedule import Loop, Role, Schedule, statements
@@ -31,9 +32,6 @@ from schedgen.passes.retime import (
     uses_before,
 )
 from schedgen.pipeline import Pass
-
-MAX_DEPTH = 7
-"""Largest immediate of wgmma.wait_group (PTX 9.7.15.7.3)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +107,9 @@ class OverlapWgmma(Pass):
 
     def _depth_refusals(self, schedule: Schedule, role: Role, loop: Loop) -> Iterator[Finding]:
         depth = commits_in(loop) * self.in_flight
-        if depth > MAX_DEPTH:
-            reason = f"it would need `wait {depth}`; the immediate holds 0..{MAX_DEPTH}"
-            fix = f"at most in-flight={MAX_DEPTH // max(commits_in(loop), 1)} here"
+        if depth > MAX_WAIT_DEPTH:
+            reason = f"it would need `wait {depth}`; the immediate holds 0..{MAX_WAIT_DEPTH}"
+            fix = f"at most in-flight={MAX_WAIT_DEPTH // max(commits_in(loop), 1)} here"
             yield _refuse(DepthNotEncodable, self, reason, role, loop.place, fix)
         for ring in dict.fromkeys(released_ring(op) for op in late_ops(loop) if is_release(op)):
             needed = stages_needed(loop, ring, steps=self.in_flight)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schedgen.build import BuildReport, build_kernel
+from schedgen.build.launch import ROW_BYTES
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
@@ -34,16 +35,14 @@ if TYPE_CHECKING:
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
 
-ROW_BYTES = 16
-"""TMA strides are multiples of 16 bytes (cuTensorMapEncodeTiled)."""
-
 
 class Refused(Exception):
-    """The schedule was not emitted: the verdict says why."""
+    """The schedule was not emitted or run: the verdict says why, ``verb`` what was refused."""
 
-    def __init__(self, verdict: Verdict, text: str) -> None:
+    def __init__(self, verdict: Verdict, text: str, *, verb: str) -> None:
         super().__init__(text)
         self.verdict = verdict
+        self.verb = verb
 
 
 class CannotEmit(Exception):
@@ -152,11 +151,9 @@ def emit(
     Raises `Refused` for a schedule that was not found right (``unsafe`` writes the finding into the
     header instead), `CannotEmit` (SG504) for constructs without a tilus form.
     """
-    verdict = check(schedule)
+    verdict = _judged(schedule, unsafe=unsafe, verb="emitted")
     step = schedule.tile.k
     finding = None if verdict.ok else verdict_text(verdict, tile_k=step)
-    if finding is not None and not unsafe:
-        raise Refused(verdict, finding)
     try:
         return emit_tilus(
             schedule, static_k=static_k, made_by=made_by or origin(schedule),
@@ -241,7 +238,7 @@ def run(
     if device == "cpu" or reason is not None:
         why = "asked for" if device == "cpu" else reason or ""
         schedule = placed(schedule)
-        accepted = _accepted(schedule, unsafe=unsafe)
+        accepted = _judged(schedule, unsafe=unsafe, verb="run").ok
         return run_machine(
             schedule, m=m, n=n, k=k, seed=seed, why=why, accepted=accepted, progress=progress
         )
@@ -249,15 +246,19 @@ def run(
     return run_cuda(schedule, text, m=m, n=n, k=k, seed=seed)
 
 
-def _accepted(schedule: Schedule, *, unsafe: bool) -> bool:
-    """Whether the schedule was found right; raises `Refused` for one that was not (and is safe)."""
+def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
+    """The verdict; raises `Refused` for a schedule that was not found right, unless ``unsafe``."""
     verdict = check(schedule)
     if not verdict.ok and not unsafe:
-        raise Refused(verdict, verdict_text(verdict, tile_k=schedule.tile.k))
-    return verdict.ok
+        raise Refused(verdict, verdict_text(verdict, tile_k=schedule.tile.k), verb=verb)
+    return verdict
+
+
+def findings_text(verdict: Verdict, *, tile_k: int) -> str:
+    """All findings in their short form, empty where there is none."""
+    return "\n".join(finding_text(f, tile_k=tile_k) for f in verdict.findings)
 
 
 def verdict_text(verdict: Verdict, *, tile_k: int) -> str:
     """All findings, or the verdict where there is none."""
-    findings = "\n".join(finding_text(f, tile_k=tile_k) for f in verdict.findings)
-    return findings or verdict_line(verdict, tile_k=tile_k)
+    return findings_text(verdict, tile_k=tile_k) or verdict_line(verdict, tile_k=tile_k)

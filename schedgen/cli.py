@@ -115,7 +115,7 @@ def opt(
     verdict = api.check(schedule)
     click.echo(api.verdict_line(verdict, tile_k=schedule.tile.k), err=True)
     if not verdict.ok and not unsafe:
-        stop(findings_text(schedule, verdict), EXIT[verdict.outcome])
+        stop(api.findings_text(verdict, tile_k=schedule.tile.k), EXIT[verdict.outcome])
     deliver(to_text(schedule), output)
 
 
@@ -128,11 +128,6 @@ def renamed(schedule: Schedule, name: str | None, output: Path | None) -> Schedu
         message = f"`{name}` is no name: letters, digits and _, not beginning with a digit"
         raise IllFormed(code="SG116", message=message, place=None)
     return dataclasses.replace(schedule, name=new)
-
-
-def findings_text(schedule: Schedule, verdict: Verdict) -> str:
-    parts = [finding_text(f, tile_k=schedule.tile.k) for f in verdict.findings]
-    return "\n".join(parts)
 
 
 def trips(text: str) -> api.Trips:
@@ -164,7 +159,7 @@ def check(source: str, k: str, style: str) -> None:
             done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
             click.echo(f"obligations: {done}")
         else:
-            print_findings(findings_text(schedule, verdict))
+            print_findings(api.findings_text(verdict, tile_k=schedule.tile.k))
     raise SystemExit(EXIT[verdict.outcome])
 
 
@@ -317,7 +312,7 @@ def main() -> None:
     except api.CannotEmit as error:
         stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:
-        stop(f"not emitted (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
+        stop(f"not {error.verb} (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
     except ToolchainMissing as error:
         stop(f"error: {error}", 3)
     except BuildFailed as error:

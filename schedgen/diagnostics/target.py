@@ -80,7 +80,7 @@ class DepthNotEncodable(Refusal):
     What it means
         d steps in flight with c commits each need `wait d*c`; the immediate holds 0..7.
     Why it is wrong
-        wgmma.wait_group takes no larger number (DESIGN of the target: PTX 9.7.15.7.3).
+        wgmma.wait_group takes no larger number (PTX 9.7.15.7.3).
     Example
         `overlap-wgmma{in-flight=4}` on a loop with two commits per step.
     Fix

@@ -68,10 +68,6 @@ class Case:
         return instance
 
     # --- names
-    def replica_label(self, replica: int) -> str:
-        role, index = self.owners[replica]
-        return role.label(index)
-
     def where(self, key: StorageKey) -> str:
         """``stage 0 of tma.B``, ``stage 1 of tma.A[1]``, or a buffer's name."""
         ring_name, _, slot_name = key.name.partition(".")

@@ -312,9 +312,6 @@ class Matching:
         return True
 
     # --- what the rules ask
-    def issue_nodes(self, replica: int, seq: int) -> list[int]:
-        return list(self.issues.get((replica, seq), {}).values())
-
     def end_of(self, replica: int, seq: int, actor: int) -> int | None:
         """The event that ends what an actor's issue began; None if nothing ever does."""
         instance = self.replicas[replica][seq]

@@ -174,6 +174,7 @@ def test_run_shows_what_is_wrong():
     arguments = ("run", "-", "--m", 128, "--n", 256, "--k", 320, "--device", "cpu")
     refused = schedgen(*arguments, stdin=text)
     assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("not run (--unsafe overrides)")
     assert "SG206 accumulator-read" in refused.err
     result = schedgen(*arguments, "--unsafe", stdin=text)
     assert result.code == 1

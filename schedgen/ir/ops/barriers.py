@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from schedgen.ir.effects import (
     BarrierRef,
@@ -56,35 +57,12 @@ class Await(Op):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expect(Op):
-    """Announce bytes and make ONE arrival, in that order (mbarrier.arrive.expect_tx)."""
-
-    keyword = "expect"
-    executed_by = Executor.ELECTED
-    barrier: RingBarrier
-    bytes: int
-
-    @property
-    def body(self) -> str:
-        return f"{self.barrier} bytes {self.bytes}"
-
-    def effects(self) -> Effects:
-        signal = Signal(
-            barrier=self.barrier,
-            offset=self.offset,
-            arrivals=1,
-            expected=self.bytes,
-            delivered=False,
-        )
-        return Effects(executor=self.executor, engine=Engine.WARP, signal=signal)
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExpectTx(Op):
     """Announce bytes without an arrival (mbarrier.expect_tx)."""
 
     keyword = "expect-tx"
     executed_by = Executor.ELECTED
+    arrivals: ClassVar[int] = 0
     barrier: BarrierRef
     bytes: int
 
@@ -96,11 +74,20 @@ class ExpectTx(Op):
         signal = Signal(
             barrier=self.barrier,
             offset=self.offset,
-            arrivals=0,
+            arrivals=self.arrivals,
             expected=self.bytes,
             delivered=False,
         )
         return Effects(executor=self.executor, engine=Engine.WARP, signal=signal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expect(ExpectTx):
+    """Announce bytes and make ONE arrival, in that order (mbarrier.arrive.expect_tx)."""
+
+    keyword = "expect"
+    arrivals = 1
+    barrier: RingBarrier
 
 
 @dataclass(frozen=True, kw_only=True)
