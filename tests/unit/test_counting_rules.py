@@ -29,9 +29,9 @@ ALONE = {
     ),
     "P6": (counting, "_unobserved", "sg306_nobody_waits", "SG306", 2, "phase"),
 }  # fmt: skip
-"""A rule: where it stands, and a schedule that no other rule refuses, with its code and smallest K and
-what the explorer reaches there.  A phase that lacks
-arrivals or bytes shows as a wait that never returns: that half of P1 and P2 is in `progress`."""
+"""A rule: where it stands, and a schedule that no other rule refuses, with its code, its smallest K
+and what the explorer reaches there.  A phase that lacks arrivals or bytes shows as a wait that
+never returns: that half of P1 and P2 is in `progress`."""
 
 
 def found(schedule):
