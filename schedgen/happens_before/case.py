@@ -44,7 +44,7 @@ class Case:
         self.k_tiles = k_tiles
         self.checked = checked
         self.matching = Matching(schedule, k_tiles)
-        self.before = reachability(self.matching.graph)
+        self.before = reachability(self.matching.predecessors)
         self.owners = [
             (role, i) for role in schedule.roles for i in range(role.replica_count)
         ]  # replica number -> role and index

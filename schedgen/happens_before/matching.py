@@ -59,9 +59,9 @@ claim.  If the counting run stops with a role blocked, every execution stops the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import networkx as nx
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from schedgen.happens_before.groups import GroupTable, executes
 from schedgen.happens_before.record import (
@@ -76,18 +76,24 @@ from schedgen.happens_before.unroll import BarrierKey, Instance, OverBudget, unr
 from schedgen.ir.effects import Engine, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.schedule import Schedule
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 EVENT_BUDGET = 20_000
 """Events of one K beyond which the checker says `budget`: its bitsets grow quadratically."""
 
 
 class Matching:
-    """The counting run of one K: events, graph, phases and waits."""
+    """The counting run of one K: events and what each comes directly after, phases and waits.
+
+    Nodes are numbered in a topological order: ``predecessors[v]`` are all smaller than v.
+    """
 
     def __init__(self, schedule: Schedule, k_tiles: int) -> None:
         self.schedule = schedule
         self.k_tiles = k_tiles
         self.events: list[Event] = []
-        self.graph: nx.DiGraph[int] = nx.DiGraph()
+        self.predecessors: list[tuple[int, ...]] = []
         self.barriers: dict[BarrierKey, BarrierLog] = {}
         self.waits: list[BarrierWaiting] = []
         self.negative: list[tuple[Event, str, int]] = []
@@ -183,8 +189,7 @@ class Matching:
         if node > EVENT_BUDGET:
             raise OverBudget
         self.events.append(Event(node, kind, instance, actor))
-        self.graph.add_node(node)
-        self.graph.add_edges_from((p, node) for p in after)
+        self.predecessors.append(tuple(dict.fromkeys(after)))
         return node
 
     def _own(self, actor: Actor, instance: Instance, kind: EventKind, after: Iterable[int]) -> int:
@@ -303,15 +308,29 @@ class Matching:
         covered = self.groups.covered(actor.replica, actor.index, instance)
         effect = instance.effects.group
         assert effect is not None
+        if effect.queue == "tma-store":  # those of an earlier wait are before this one already
+            covered = covered[actor.store_groups_over.get(effect.reads_only, 0) :]
         ends = [g.read if effect.reads_only else g.done for g in covered]
         if any(end is None for end in ends):
             return moved
         self._own(actor, instance, EventKind.RETURN, [e for e in ends if e is not None])
+        if effect.queue == "tma-store" and covered:
+            actor.store_groups_over[effect.reads_only] = covered[-1].index + 1
         actor.group_start = None
         actor.position += 1
         return True
 
     # --- what the rules ask
+    @cached_property
+    def graph(self) -> nx.DiGraph[int]:
+        """The event graph, for those who want to walk or draw it."""
+        import networkx as nx
+
+        made: nx.DiGraph[int] = nx.DiGraph()
+        made.add_nodes_from(range(len(self.events)))
+        made.add_edges_from((u, v) for v, after in enumerate(self.predecessors) for u in after)
+        return made
+
     def end_of(self, replica: int, seq: int, actor: int) -> int | None:
         """The event that ends what an actor's issue began; None if nothing ever does."""
         instance = self.replicas[replica][seq]
@@ -325,14 +344,14 @@ class Matching:
                 return None if group is None else group.read
 
 
-def reachability(graph: nx.DiGraph[int]) -> list[int]:
+def reachability(predecessors: Sequence[tuple[int, ...]]) -> list[int]:
     """``result[v]`` has bit u set iff u is before v: one topological pass over Python ints."""
-    before = [0] * graph.number_of_nodes()
-    for v in range(len(before)):  # nodes are numbered in a topological order
+    before: list[int] = []
+    for after in predecessors:  # nodes are numbered in a topological order
         mask = 0
-        for u in graph.predecessors(v):
+        for u in after:
             mask |= before[u] | (1 << u)
-        before[v] = mask
+        before.append(mask)
     return before
 
 

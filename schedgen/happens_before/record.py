@@ -115,6 +115,7 @@ class Actor:
     waiting: BarrierWaiting | None = None
     group_start: int | None = None
     awaits: dict[BarrierKey, int] = field(default_factory=dict[BarrierKey, int])
+    store_groups_over: dict[bool, int] = field(default_factory=dict[bool, int])
 
     def rest(self) -> Iterator[Instance]:
         """What it has not executed, where it stopped included."""
