@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.case import Case, Violation
@@ -20,6 +21,9 @@ from schedgen.happens_before.staging import operand_violations, staging_violatio
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.expr import Binary, Expr, Name, Stages, atoms, evaluate
 from schedgen.ir.schedule import If, Loop, Schedule, statements
+
+if TYPE_CHECKING:
+    from schedgen.happens_before.proof.certificate import Certificate
 
 TOTAL_EVENTS = 150_000
 """Events that one call looks at, over all K, before it says `budget`: some five seconds; a tenth
@@ -44,7 +48,8 @@ class Outcome(StrEnum):
 class Verdict:
     """What was found, for which K, and how often each obligation was checked.
 
-    ``scope`` is the range of K (both ends included, in tiles) that was judged.
+    ``scope`` is the range of K (both ends included, in tiles) that was judged one by one;
+    ``certificate`` says why a proof holds for all others.
     """
 
     outcome: Outcome
@@ -52,6 +57,7 @@ class Verdict:
     findings: tuple[Finding, ...]
     obligations: dict[str, int]
     reason: str | None
+    certificate: Certificate | None = None
 
     @property
     def ok(self) -> bool:

@@ -1,0 +1,1 @@
+"""The proof for every K: see `certificate` for the theorem."""
