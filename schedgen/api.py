@@ -18,7 +18,8 @@ from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
 from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
-from schedgen.happens_before.judge import Outcome, Verdict, explicit_bound, judge
+from schedgen.happens_before.every_k import judge_every_k
+from schedgen.happens_before.judge import Outcome, Verdict, judge
 from schedgen.ir.parser import parse as parse_text
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -102,15 +103,14 @@ def apply(schedule: Schedule, pipeline: str) -> Schedule:
 
 
 def check(schedule: Schedule, k: Trips = "all") -> Verdict:
-    """Judge a schedule.  ``"all"`` looks at K = 0..N with N from its stages, lags and constants.
+    """Judge a schedule.  ``"all"`` is a proof for every K >= 0 (or says why there is none).
 
     Raises `IllFormed` (SG116) for a K range that is negative or reversed.
     """
     schedule = placed(schedule)
     if k == "all":
-        first, last = 0, explicit_bound(schedule)
-    else:
-        first, last = (k, k) if isinstance(k, int) else k
+        return judge_every_k(schedule)
+    first, last = (k, k) if isinstance(k, int) else k
     if first < 0 or last < first:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
@@ -130,8 +130,11 @@ def replay_finding(value: object, number: int = 1) -> Retelling:
 
 
 def verdict_line(verdict: Verdict, *, tile_k: int) -> str:
-    """``checked for K = 0..13 tiles (explicitly; not a proof for other K)`` and its siblings."""
+    """``proved for every K >= 0 (explicit to K = 18, repeat at 8)`` and its siblings."""
     low, high = verdict.scope
+    if verdict.certificate is not None and verdict.outcome is Outcome.PROVED:
+        repeat = verdict.certificate.repeat
+        return f"proved for every K >= 0 (explicit to K = {high}, repeat at {repeat})"
     if high < low:
         return f"{verdict.outcome}: no K was judged; {verdict.reason}"
     span = f"K = {tiles(low, tile_k)}" if low == high else f"K = {low}..{high} tiles"
@@ -148,7 +151,7 @@ def emit(
 ) -> str:
     """The tilus kernel as Python source.
 
-    Raises `Refused` for a schedule that was not found right (``unsafe`` writes the finding into the
+    Raises `Refused` for a schedule that was not proved (``unsafe`` writes the finding into the
     header instead), `CannotEmit` (SG504) for constructs without a tilus form.
     """
     verdict = _judged(schedule, unsafe=unsafe, verb="emitted")
@@ -247,9 +250,9 @@ def run(
 
 
 def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
-    """The verdict; raises `Refused` for a schedule that was not found right, unless ``unsafe``."""
+    """The verdict; raises `Refused` for a schedule that was not proved, unless ``unsafe``."""
     verdict = check(schedule)
-    if not verdict.ok and not unsafe:
+    if verdict.outcome is not Outcome.PROVED and not unsafe:
         raise Refused(verdict, verdict_text(verdict, tile_k=schedule.tile.k), verb=verb)
     return verdict
 

@@ -165,12 +165,13 @@ def check(source: str, k: str, style: str) -> None:
 
 def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str, Any]:
     """The JSON of `check`: a contract that scripts depend on."""
+    proof = verdict.certificate
     return {
         "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
         "verdict": str(verdict.outcome),
-        "scope": {"k": list(verdict.scope)},
+        "scope": {"k": "all" if proof is not None else list(verdict.scope)},
         "reason": verdict.reason,
-        "certificate": None,
+        "certificate": proof and dataclasses.asdict(proof),
         "obligations": verdict.obligations,
         "findings": [finding_json(f) for f in verdict.findings],
         "version": __version__,
