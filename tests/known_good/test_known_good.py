@@ -11,11 +11,26 @@ HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.sched"))
 
 
+UNPROVED = {
+    "cursor_wraps_after_two_turns", "drain_of_a_quarter", "extra_commit_now_and_then",
+    "extra_wait_in_the_middle", "one_ring_at_half_the_rate", "two_uses_each_iteration",
+}  # fmt: skip
+"""Right for every K that was looked at, in a form that the proof has no words for."""
+
+FAR = 30
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_checked_without_a_finding(file):
+def test_proved_without_a_finding(file):
     verdict = sg.check(sg.load(file))
     assert [f"{f.code} K={f.k} {f.message}" for f in verdict.findings] == []
-    assert verdict.outcome is sg.Outcome.CHECKED
+    unproved = sg.Outcome.UNSUPPORTED if file.stem in UNPROVED else sg.Outcome.PROVED
+    assert verdict.outcome is unproved, verdict.reason
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_far_beyond_the_explicit_range_nothing_is_found(file):
+    assert sg.check(sg.load(file), (FAR, FAR + 2)).ok
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
