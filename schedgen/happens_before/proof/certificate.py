@@ -68,7 +68,7 @@ The certificate names the numbers; ``tests/recheck.py`` checks them without this
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 from schedgen.happens_before.matching import Matching
@@ -226,14 +226,9 @@ class _Prover:
         if spare < 0:
             return -spare
         explicit = max(k_tiles - spare, self.largest + 1)
-        drop = k_tiles - explicit
-        stretches = tuple(
-            StretchProof(columns=s.columns - drop, left=s.left, right=s.right, blocks=s.blocks)
-            for s in found
-        )
         return Certificate(
             constant=self.largest, distance=distance, reach=near, descent=back, window=window,
-            explicit=explicit, stretches=stretches,
+            explicit=explicit, stretches=_shortened(found, k_tiles - explicit),
         )  # fmt: skip
 
     def _lap(self, stretches: Sequence[Stretch]) -> int:
@@ -243,6 +238,18 @@ class _Prover:
             for ring, rate in stretch.rates.items()
         ]
         return max(laps, default=1)
+
+
+def _shortened(found: Sequence[StretchProof], drop: int) -> tuple[StretchProof, ...]:
+    """The same stretches for a K that is smaller by ``drop``."""
+    made: list[StretchProof] = []
+    for number, proof in enumerate(found):
+        blocks = {
+            replica: (start - drop * sum(s.blocks[replica][1] for s in found[:number]), step)
+            for replica, (start, step) in proof.blocks.items()
+        }
+        made.append(replace(proof, columns=proof.columns - drop, blocks=blocks))
+    return tuple(made)
 
 
 def _stretch_proof(columns: Columns, m: int, shape: Shape, window: int) -> StretchProof | int:
