@@ -54,9 +54,7 @@ def placed(run, schedule, stretches):
     """Zone 2m or stretch 2m + 1, and column; and what an event is called in every column."""
     replicas = [(x.name, i) for x in schedule.roles for i in range(x.replica_count)]
     place, tag = {}, {e.node: e.node for e in run.events}
-    for e, before in zip(
-        run.events, run.predecessors, strict=True
-    ):  # no loop: by what it waits for
+    for e, before in zip(run.events, run.predecessors, strict=True):
         place[e.node] = max([(0, 0), *((k + k % 2, 0) for k, _ in map(place.get, before))])
         r = replicas.index((e.instance.role.name, e.instance.replica)) if e.instance else -1
         blocks = [s["blocks"][str(r)] for s in stretches if str(r) in s["blocks"]]
