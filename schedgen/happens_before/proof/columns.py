@@ -46,6 +46,7 @@ class Columns:
         self.stretches = stretches
         self.lengths = [stretch.length for stretch in stretches]
         self.labels: list[dict[Label, int]] = [{} for _ in stretches]
+        self._still: dict[tuple[int, int], set[str]] = {}
         self.key: list[int] = []
         self.column: list[int] = []
         self.label: list[int] = []
@@ -104,9 +105,17 @@ class Columns:
             self.column.append(column)
             self.label.append(label)
 
-    def moving_rings(self, role: str, replica: int, stretch: int) -> frozenset[str]:
-        """The rings that a replica moves through in a stretch."""
-        return self.stretches[stretch].moving.get(self._owner[role, replica], frozenset())
+    def still_rings(self, role: str, replica: int, key: int) -> set[str]:
+        """Rings that others, but not the replica, have moved through by zone or stretch ``key``."""
+        number = self._owner[role, replica]
+        if (number, key) not in self._still:
+            self._still[number, key] = {
+                ring
+                for stretch in self.stretches[: (key + 1) // 2]
+                for ring in stretch.rates
+                if ring not in stretch.moving.get(number, ())
+            }
+        return self._still[number, key]
 
     def nodes_in(self, stretch: int) -> list[list[int]]:
         """The events of each column, by label.  Raises `Obstacle` where columns differ."""

@@ -97,21 +97,16 @@ def require_moving_uses(columns: Columns) -> None:
     touches it after they moved: which stage that is to them depends on K."""
     for event, key in zip(columns.matching.events, columns.key, strict=True):
         i = event.instance
-        if i is None:
+        still = None if i is None else columns.still_rings(i.role.name, i.replica, key)
+        if i is None or not still:
             continue
         places = [a.location for a in i.effects.accesses]
         rings = {place.ring for place in places if isinstance(place, SlotRef)}
         refs = [w.barrier for w in (i.effects.wait, i.effects.signal) if w is not None]
         rings |= {r.ring for r in refs if isinstance(r, RingBarrier)}
-        for m, stretch in enumerate(columns.stretches):
-            if key < 2 * m + 1 or not rings & stretch.rates.keys():
-                continue
-            mine = columns.moving_rings(i.role.name, i.replica, m)
-            still = sorted((rings & stretch.rates.keys()) - mine)
-            if still:
-                raise Obstacle(
-                    f"`{i.op.text}` of {i.who} names a use of {still[0]} that does not move"
-                )
+        if rings & still:
+            ring = min(rings & still)
+            raise Obstacle(f"`{i.op.text}` of {i.who} stands still at a use of {ring}")
 
 
 def phase_reach(columns: Columns) -> int:
