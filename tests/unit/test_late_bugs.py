@@ -1,4 +1,4 @@
-"""Bugs that show only from some K on: a few explicit K cannot see them, the proof must not miss one.
+"""Bugs that show only from some K on: no few explicit K can see them, and the proof must not miss.
 
 A file of `known_bad` says its smallest K in its first line.  Those under `beyond` are clean for
 all the K that the checker unrolls on its own; a verdict on them must not be `proved`.
