@@ -20,6 +20,12 @@ GOOD = [f for f in FILES if header(f)["expect"] == "clean"]
 STATIC = {"SG105", "SG501"}
 """Codes that no execution shows."""
 
+WITHOUT_PROOF = {
+    "b21_good_one_barrier_each_step", "b21_good_parity_of_the_barrier",
+    "b46_good_store_awaited_before_the_work_tile", "b57_good_producer_starts_at_parity_1",
+}  # fmt: skip
+"""Good forms with an escape or a guard that the proof for every K does not take."""
+
 STATES = 3_000
 """States that the explorer may visit at one K."""
 
@@ -62,9 +68,13 @@ def test_bad_form_is_refused_with_exactly_these_codes(file):
 
 @pytest.mark.parametrize("file", params(GOOD))
 def test_good_form_is_accepted(file):
-    verdict = sg.check(sg.load(file))
+    schedule = sg.load(file)
+    verdict = sg.check(schedule)
     assert [f"{f.code} K={f.k} {f.message}" for f in verdict.findings] == []
-    assert verdict.ok or verdict.outcome == "unsupported", verdict.reason
+    if file.stem in WITHOUT_PROOF:
+        assert verdict.outcome == "unsupported"
+        verdict = sg.check(schedule, (0, 20))
+    assert verdict.ok, verdict.reason
 
 
 @pytest.mark.parametrize(
