@@ -16,6 +16,7 @@ from schedgen.api import (
     build,
     check,
     emit,
+    limits,
     load,
     parse,
     replay_finding,
@@ -34,6 +35,6 @@ __version__ = "0.1.0"
 __all__ = [
     "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
     "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "load", "parse",
+    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
     "replay_finding", "run", "show",
 ]  # fmt: skip

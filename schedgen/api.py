@@ -32,13 +32,15 @@ from schedgen.running import RunResult, cuda_reason, run_cuda, run_machine
 
 if TYPE_CHECKING:
     from schedgen.machine.retelling import Retelling
+    from schedgen.margins import Limits
 
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
 
 
 class Refused(Exception):
-    """The schedule was not emitted or run: the verdict says why, ``verb`` what was refused."""
+    """The schedule was not emitted, run or measured: the verdict says why, ``verb`` what was
+    refused."""
 
     def __init__(self, verdict: Verdict, text: str, *, verb: str) -> None:
         super().__init__(text)
@@ -115,6 +117,18 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
     return judge(schedule, trips=range(first, last + 1))
+
+
+def limits(schedule: Schedule, *, progress: Callable[[str], None] | None = None) -> Limits:
+    """Least stages, greatest depths, slack of the barriers, redundant ops: each judged for every K.
+
+    ``progress`` is told what is judged next.  Raises `Refused` for a schedule that is not proved.
+    """
+    from schedgen.margins import measured
+
+    schedule = placed(schedule)
+    verdict = _judged(schedule, unsafe=False, verb="measured")
+    return measured(schedule, verdict, progress=progress)
 
 
 def replay_finding(value: object, number: int = 1) -> Retelling:

@@ -28,6 +28,7 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS, kernel_schedule
+from schedgen.margins import limits_json, limits_text
 from schedgen.passes import PASSES
 from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
@@ -36,6 +37,7 @@ from schedgen.terminal import (
     print_findings,
     progress_line,
     run_text,
+    status,
     write,
 )
 
@@ -176,6 +178,35 @@ def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str,
         "findings": [finding_json(f) for f in verdict.findings],
         "version": __version__,
     }
+
+
+@cli.command()
+@INPUT
+@FORMAT
+def limits(source: str, style: str) -> None:
+    """Say how much room a proved schedule has, and which ops it does not need.
+
+    Least stages, greatest depth in flight, slack of each barrier, redundant ops.  The JSON is that
+    of `check` with a key `limits`, null where the schedule is not proved.
+    """
+    schedule = read(source)
+    found = None
+    try:
+        with status() as progress:
+            found = api.limits(schedule, progress=progress)
+        verdict = found.verdict
+    except api.Refused as refused:
+        verdict = refused.verdict
+    if style == "json":
+        value = verdict_json(schedule, verdict, source)
+        value["limits"] = found and limits_json(found)
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    if found is None:
+        why = api.verdict_text(verdict, tile_k=schedule.tile.k)
+        stop(f"no limits: {schedule.name} is not proved\n{why}", EXIT[verdict.outcome])
+    if style == "text":
+        click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
+        click.echo(limits_text(found), nl=False)
 
 
 @cli.command()

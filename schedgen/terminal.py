@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,19 @@ def _progress_bar(total: int, seconds: float) -> tuple[Any, Any]:
     bar = Progress(console=Console(stderr=True))
     bar.start()
     return bar, bar.add_task("CTAs", total=total)
+
+
+@contextlib.contextmanager
+def status() -> Iterator[Callable[[str], None] | None]:
+    """Takes a word on what is being done, for a line on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("") as line:
+        yield lambda text: line.update(Text(text))
 
 
 def run_text(result: RunResult) -> str:

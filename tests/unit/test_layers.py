@@ -8,9 +8,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "predict", "running", "api", "terminal", "cli",
+    "kernels", "predict", "running", "margins", "api", "terminal", "cli",
 ]  # fmt: skip
-APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes")}
+APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
+         ("margins", "machine"), ("margins", "passes")}  # fmt: skip
 """Pairs that do not import each other although the order would let one of them."""
 
 HEAVY = {"tilus", "torch", "cuda", "hidet"}
