@@ -45,7 +45,7 @@ OBSTACLES = [
      "`K / 2` is not of the form a*k + b*K + c"),
     ([("    wait 0\n", "    if k + k < K {\n wait 0\n }\n if k + k >= K {\n wait 0\n }\n")],
      "changes somewhere in the middle of a loop over K"),
-    ([("    wait 0\n", "    for i in 0..K {\n wait 0\n }\n wait 0\n")],
+    ([("    wait 0\n", "    for j in 0..K {\n wait 0\n }\n wait 0\n")],
      "grows with K inside a loop over K"),
     ([("role consumer[2] warpgroup {\n", "role consumer[2] warpgroup {\n  reset tma\n"),
       ("  store acc", "  set tma = K\n  store acc")],

@@ -50,9 +50,13 @@ obligation, which G_N meets.  As d > M it is not met by v before u; so u before 
 is before the same op of the next turn, and so are the retirements of groups; a landing has no
 predecessor but its issue.  Hence u is before every later counterpart of v.
 
-(3) A zone and a far column, or two zones: the zones are part of every A_n and B_n', so (1) applies;
-that obligations on a ring's stage ask only for some columns (those of the same stage) is no loss by
-the argument of (2), since within one lap before j every stage occurs.
+(3) A zone and a column, or two zones, or columns of two stretches.  Zones are part of every A_n and
+B_n', so (1) applies to them; but whether two uses lie in one stage may depend on K.  If no edge
+leads back, a path from u to v stays between them, and inserting a column keeps it: it crosses the
+column by an edge whose end, or beginning, is before its counterpart of the next turn.  So G_K has
+every order that G_K' has, K' being K less some laps, between counterparts; K' <= N can be chosen
+so that u and v keep their stages.  If some edge leads back, there must be one stretch, and N leaves
+T columns more, a lap among them, so that (1) finds every stage.
 
 (4) Obligations that name "some" or "the last" event (an observer of a phase, a fence, the last
 write before a read) are met in G_N by events that are near or before all; their counterparts meet
@@ -160,7 +164,7 @@ class _Prover:
 
     def certificate(self) -> Certificate:
         """Look for a K that shows a repeat on both sides."""
-        k_tiles = 2 * self.largest + 2 * self._guess() + 6
+        k_tiles = 3 * self.largest + 2 * self._guess() + 6
         for _ in range(MOST_ROUNDS):
             columns = self._columns(k_tiles)
             reach = self.declared_reach(columns.stretches)
@@ -216,16 +220,20 @@ class _Prover:
         near = max(phase_reach(columns), back + self._lap(columns.stretches))
         window = max(distance, (near + 2) // 2)
         found: list[StretchProof] = []
-        spare = k_tiles
+        spare, slack = k_tiles, 0
+        if columns.goes_back:
+            slack = near
+            if len(shapes) > 1:
+                raise Obstacle("several loops over K, and an order that leads back")
         for m, shape in enumerate(shapes):
             proof = _stretch_proof(columns, m, shape, window)
             if isinstance(proof, int):
                 return proof
             found.append(proof)
-            spare = min(spare, proof.columns - proof.left - proof.right)
+            spare = min(spare, proof.columns - proof.left - proof.right - slack)
         if spare < 0:
             return -spare
-        explicit = max(k_tiles - spare, self.largest + 1)
+        explicit = max(k_tiles - spare, self.largest + 2)
         return Certificate(
             constant=self.largest, distance=distance, reach=near, descent=back, window=window,
             explicit=explicit, stretches=_shortened(found, k_tiles - explicit),

@@ -26,9 +26,9 @@ class Obstacle(Exception):
 
 
 class Linear(NamedTuple):
-    """``k * (loop variable) + trips * K + const``."""
+    """``turn * (turns of the loop so far) + trips * K + const``."""
 
-    k: int
+    turn: int
     trips: int
     const: int
 
@@ -37,11 +37,10 @@ class Linear(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        return not self.k and not self.trips
+        return not self.turn and not self.trips
 
 
 TRIPS = Linear(0, 1, 0)
-VARIABLE = Linear(1, 0, 0)
 
 
 def constant(value: int) -> Linear:
@@ -52,9 +51,10 @@ def constant(value: int) -> Linear:
 class ProgramText:
     """What was read of one replica's program.
 
-    ``growing`` are the loops (by ``id``) whose count grows with K, ``tiles`` the slopes (in k, in
-    K) of the tiles that are named in their middle, ``largest`` the largest constant,
-    ``raw_parity`` whether a growing loop tests a parity that the text computes itself.
+    ``growing`` are the loops (by ``id``) whose count grows with K, ``tiles`` the slopes (in turns,
+    in K) of the tiles that are named in their middle, ``largest`` the largest constant: a guard is
+    settled that many turns from either end of a loop, and for larger K.  ``raw_parity``: waits in
+    or after a growing loop for a parity that the text computes itself.
     """
 
     stages: Mapping[str, int]
@@ -63,6 +63,7 @@ class ProgramText:
     tiles: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     largest: int = 0
     raw_parity: list[Op] = field(default_factory=list[Op])
+    excess: int = 0  # the turns of the growing loop around, less K
     left: int = MOST_STATEMENTS
 
     # --- expressions
@@ -94,8 +95,9 @@ class ProgramText:
         """The sign in the middle of a loop over K, for all large K."""
         if form.is_constant:
             return (form.const > 0) - (form.const < 0)
-        self.largest = max(self.largest, abs(form.const))
-        at_left, at_right = form.trips, form.trips + form.k
+        at_left, at_right = form.trips, form.trips + form.turn
+        from_end = form.const + (form.turn * self.excess if at_right == 0 else 0)
+        self.largest = max(self.largest, abs(from_end))
         if min(at_left, at_right) < 0 < max(at_left, at_right):
             raise Obstacle(f"`{what}` changes somewhere in the middle of a loop over K")
         return 1 if max(at_left, at_right) > 0 else -1
@@ -143,7 +145,9 @@ class ProgramText:
             self.largest = max(self.largest, abs(first.const), abs(end.const))
             self.growing.add(id(loop))
             self.turns += 1
-            self.read(loop.body, {**env, loop.var: VARIABLE}, depth + 1, live=live)
+            self.excess = count.const
+            at = Linear(1, 0, first.const)
+            self.read(loop.body, {**env, loop.var: at}, depth + 1, live=live)
 
     def _op(self, op: Op, e: Effects, env: Mapping[str, Linear], depth: int, *, live: bool) -> None:
         for expr in indices_of(e):
