@@ -3,8 +3,10 @@
 It executes the machine of `moves` under every choice of who moves next (actors step by step, loads
 land, mma groups retire, stores drain) and collects the kinds of hazards that can be reached, each
 with a trace that `replay` follows.  Tile names stand for data.  A branch ends at its first hazard:
-what comes after is undefined.  States are remembered, so that an interleaving that leads where
-another has been is not followed twice; `reduction` says which moves need not be tried at all.
+what comes after is undefined.  On demand it goes on past hazards of data: which barrier completes
+when, and who waits for ever, does not depend on what is in memory.  States are remembered, so that
+an interleaving that leads where another has been is not followed twice; `reduction` says which
+moves need not be tried at all.
 
 Without reduction a trace is as short as any.  With it every step of a trace is needed: one without
 which the rest still goes wrong is left out.
@@ -13,7 +15,7 @@ which the rest still goes wrong is left out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedgen.ir.schedule import Schedule
@@ -26,6 +28,11 @@ from schedgen.machine.program import Program
 from schedgen.machine.reduction import Reduction
 from schedgen.machine.rows import State
 from schedgen.machine.state import Move
+
+DATA: frozenset[HazardKind] = frozenset(
+    {"read-early", "wrong-tile", "overwrite", "accumulator", "fence", "proxy"}
+)
+"""Hazards of what is in memory and registers: no barrier and no wait depends on that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +59,44 @@ class Exploration:
         return self.complete and not self.reached
 
 
-def explore(schedule: Schedule, *, k_tiles: int, budget: int, reduce: bool = True) -> Exploration:
-    """Follow every execution of a well-formed schedule, visiting at most ``budget`` states."""
-    search = _Search(compile_program(schedule, k_tiles=k_tiles), reduce=reduce)
+class _Reached(Mapping[HazardKind, Trace]):
+    """Traces to the kinds that a search found, told when they are asked for."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+        self._told: dict[HazardKind, Trace] = {}
+
+    def __getitem__(self, kind: HazardKind) -> Trace:
+        if kind not in self._told:
+            self._told[kind] = self._search.trace(kind)
+        return self._told[kind]
+
+    def __iter__(self) -> Iterator[HazardKind]:
+        return iter(sorted(self._search.ends))
+
+    def __len__(self) -> int:
+        return len(self._search.ends)
+
+
+def explore(
+    schedule: Schedule, *, k_tiles: int, budget: int, reduce: bool = True, go_on: bool = False
+) -> Exploration:
+    """Follow every execution of a well-formed schedule, visiting at most ``budget`` states.
+
+    ``go_on``: past hazards of data, which change nothing about what may follow.
+    """
+    program = compile_program(schedule, k_tiles=k_tiles)
+    search = _Search(program, reduce=reduce, harmless=DATA if go_on else frozenset())
     complete = search.run(budget)
-    reached: dict[HazardKind, Trace] = {k: search.trace(k) for k in sorted(search.ends)}
-    return Exploration(reached=reached, states=len(search.origin), complete=complete)
+    return Exploration(reached=_Reached(search), states=len(search.origin), complete=complete)
 
 
 class _Search:
     """A breadth-first search; ``ends`` has the state and last move of each kind's first sight."""
 
-    def __init__(self, program: Program, *, reduce: bool) -> None:
+    def __init__(self, program: Program, *, reduce: bool, harmless: frozenset[HazardKind]) -> None:
         self.program = program
+        self.harmless = harmless
         self.moves = Moves(program)
         self.reduction = Reduction(self.moves)
         self.reduce = reduce
@@ -92,28 +124,36 @@ class _Search:
 
     def _successors(self, state: State) -> list[tuple[Move, State]]:
         """Where the moves that suffice lead; those that go wrong are noted and lead nowhere."""
-        steppers = self.moves.steppers(state)
-        if self.reduce:
-            for chosen in self.reduction.sufficient(state, steppers):
-                results = [(move, *self.moves.apply(state, move)) for move in chosen]
-                if not any(found for _, _, found in results):
-                    return [(move, after) for move, after, _ in results]
-        return self._all(state, steppers)
-
-    def _all(self, state: State, steppers: Sequence[int]) -> list[tuple[Move, State]]:
-        moves = [Move("actor", a, 0) for a in steppers] + self.moves.completions(state)
         if self.moves.has_ended(state):
             if self.moves.is_in_flight(state):
                 self.ends.setdefault("exit", (state, None, Trouble("exit", None)))
             return []
+        steppers = self.moves.steppers(state)
+        if self.reduce:
+            for chosen in self.reduction.sufficient(state, steppers):
+                results = [(move, *self.moves.apply(state, move)) for move in chosen]
+                if not any(self._stops(found) for _, _, found in results):
+                    for move, _, found in results:
+                        self._note(state, move, found)
+                    return [(move, after) for move, after, _ in results]
+        return self._all(state, steppers)
+
+    def _stops(self, found: tuple[Trouble, ...]) -> bool:
+        return any(trouble.kind not in self.harmless for trouble in found)
+
+    def _note(self, state: State, move: Move, found: tuple[Trouble, ...]) -> None:
+        for trouble in found:
+            self.ends.setdefault(trouble.kind, (state, move, trouble))
+
+    def _all(self, state: State, steppers: Sequence[int]) -> list[tuple[Move, State]]:
+        moves = [Move("actor", a, 0) for a in steppers] + self.moves.completions(state)
         if not moves:
             self.ends.setdefault("deadlock", (state, None, Trouble("deadlock", None)))
         going: list[tuple[Move, State]] = []
         for move in moves:
             after, found = self.moves.apply(state, move)
-            for trouble in found:
-                self.ends.setdefault(trouble.kind, (state, move, trouble))
-            if not found:
+            self._note(state, move, found)
+            if not self._stops(found):
                 going.append((move, after))
         return going
 
@@ -167,7 +207,7 @@ class _Search:
             state, found = self.moves.apply(state, move)
             if trouble in found:
                 return path[: number + 1]
-            if found:
+            if self._stops(found):
                 return None
         ended, moves = self.moves.has_ended(state), self.moves
         if trouble.kind == "exit" and ended and moves.is_in_flight(state):

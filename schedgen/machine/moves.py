@@ -150,7 +150,7 @@ class Moves:
             return self._signal(new, row)
         if row.wait >= 0:
             return self._returned(new, row)
-        return self._begin(state, new, actor, row) or self._signal(new, row)
+        return self._begin(state, new, actor, row) + self._signal(new, row)
 
     def _enter(self, new: list[int], actor: int, row: Row) -> None:
         """Enter a named barrier; the last to come lets everybody go."""

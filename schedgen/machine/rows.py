@@ -23,35 +23,32 @@ def unpacked(barrier: int) -> tuple[int, int, int]:
 class Masks:
     """What something depends on, as one number of six fields.
 
-    Fields: barriers waited for and contributed to, and those contributed to by arrivals and by
-    bytes (mbarriers first, then named barriers); places read and written (the accumulators of a
-    team count as one more place, which the retirement of a group writes).  A *foot* says what is
-    touched, a *clash* which feet matter: the order of two things is free iff ``clash & foot`` is 0.
+    Fields: mbarriers waited for (one bit for each parity), those contributed to by arrivals and by
+    bytes, named barriers entered, places read and written (the accumulators of a team count as one
+    more place, which the retirement of a group writes).  A *foot* says what is touched, a *clash*
+    which feet matter; how contributions and waits of one mbarrier matter to each other is for
+    `reduction` to say.
     """
 
-    def __init__(self, barriers: int, places: int) -> None:
-        self._barriers, self._places = barriers, places
+    def __init__(self, barriers: int, named: int, places: int) -> None:
+        self._barriers, self._named, self._places = barriers, named, places
 
     def foot(
-        self, *, tests: int = 0, signals: int = 0, arrives: int = 0, fills: int = 0,
+        self, *, tests: int = 0, arrives: int = 0, fills: int = 0, entries: int = 0,
         reads: int = 0, writes: int = 0,
     ) -> int:  # fmt: skip
         """Of bit sets of barriers and places."""
         mask = tests
-        for field in (signals, arrives, fills):
+        for field in (arrives, fills):
             mask = mask << self._barriers | field
+        mask = mask << self._named | entries
         for field in (reads, writes):
             mask = mask << self._places | field
         return mask
 
-    def clash(
-        self, *, tests: int = 0, signals: int = 0, reads: int = 0, writes: int = 0
-    ) -> int:  # fmt: skip
-        """What must not pass something with these: waits and contributions of one barrier, two
-        contributions, an access and a write."""
-        return self.foot(
-            tests=signals, signals=signals | tests, reads=writes, writes=reads | writes
-        )
+    def clash(self, *, entries: int = 0, reads: int = 0, writes: int = 0) -> int:
+        """What must not pass something with these: two entries, an access and a write."""
+        return self.foot(entries=entries, reads=writes, writes=reads | writes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Tables:
         self.retired = self.unfenced + places
         self.drained = self.retired + len(teams)
         self.flying = self.drained + self.actors
-        self.masks = Masks(barriers + len(program.named), places + len(teams))
+        self.masks = Masks(barriers, len(program.named), places + len(teams))
         self.loads: list[Load] = []
         self.keys: dict[tuple[int, int], int] = {}
         self._shown: list[list[int]] = [
@@ -141,8 +141,8 @@ class Tables:
         (touch,) = here.touches
         assert here.signalled is not None
         bit = 1 << here.signalled
-        foot = self.masks.foot(signals=bit, fills=bit, writes=1 << touch.place)
-        clash = self.masks.clash(signals=bit, writes=1 << touch.place)
+        foot = self.masks.foot(fills=bit, writes=1 << touch.place)
+        clash = self.masks.clash(writes=1 << touch.place)
         return Load(
             actor, at, self._key(actor, here.seq), touch.place, touch.tile, here.signalled,
             here.delivered, twin, foot, clash,
@@ -155,21 +155,17 @@ class Tables:
             reads |= self._registers(self.team_of[actor])
         if here.effects.fence == "proxy":
             writes |= self._written[actor]
-        tests = 0 if here.wait is None else 1 << here.wait[0]
-        signal, barrier = here.effects.signal, 0
+        tests = 0 if here.wait is None else 1 << 2 * here.wait[0] + here.wait[1]
+        signal = here.effects.signal
         arrives = fills = 0
         if signal is not None and here.signalled is not None:
-            barrier = 1 << here.signalled
-            arrives = barrier if signal.arrivals else 0
-            fills = barrier if signal.expected or signal.delivered else 0
-        if here.sync is not None:
-            barrier |= 1 << (len(self.program.barriers) + here.sync)
+            arrives = 1 << here.signalled if signal.arrivals else 0
+            fills = 1 << here.signalled if signal.expected or signal.delivered else 0
+        entries = 0 if here.sync is None else 1 << here.sync
         foot = self.masks.foot(
-            tests=tests, signals=barrier, arrives=arrives, fills=fills, reads=reads, writes=writes
+            tests=tests, arrives=arrives, fills=fills, entries=entries, reads=reads, writes=writes
         )
-        if here.effects.engine is Engine.TMA:
-            barrier = 0  # it is the landing that counts
-        return foot, self.masks.clash(tests=tests, signals=barrier, reads=reads, writes=writes)
+        return foot, self.masks.clash(entries=entries, reads=reads, writes=writes)
 
     def _registers(self, team: int) -> int:
         """The bit of a team's accumulators."""

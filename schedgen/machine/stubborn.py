@@ -1,0 +1,385 @@
+"""Closed sets of agents: who must be in a set so that nobody outside matters to its moves.
+
+Agents are the actors, the loads in flight, the queues of mma groups and of TMA stores; a set of
+them stands for their next moves.  Two more kinds of members are promises about everybody outside:
+no phase of some mbarrier completes, and some actor is not let go by the named barrier that it
+waits in.
+
+Whoever is outside comes no further than the first wait that a member keeps unsatisfied.  So where
+something that an actor may still do matters to a move of the set, it is enough to stop the actor
+before: at an unsatisfied wait on its way there, if there is one.  A phase that lacks arrivals does
+not complete while all those outside can arrive less often than it lacks; one that lacks only bytes
+needs a landing or an announcement; a group retires after every actor of its team is far enough, so
+one that is behind and stopped will do.
+
+What matters to what: entries of one named barrier, accesses of one place of which one writes, and
+on one mbarrier:
+
+- to a wait that is satisfied: the completion of the next phase; arrivals, if nobody has seen the
+  last one complete
+- to an arrival: more arrivals than the phase lacks; if it may complete the phase, bytes, and waits
+  that would be lapped
+- to bytes: nothing while the phase lacks arrivals anyway; else everything, but for landings of
+  which each is needed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from schedgen.machine.rows import Closing, Row, State, unpacked
+from schedgen.machine.state import INSIDE, Move
+from schedgen.machine.tables import Tables
+
+
+class Agents:
+    """Numbers for the members of sets, and what does not depend on a state.
+
+    In this order: each actor; each actor inside of a named barrier; each mbarrier whose phase is
+    kept; each team's queue of groups; each actor's queue of stores; each load.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        actors, barriers = tables.actors, len(tables.program.barriers)
+        self.inside, self.keep = actors, 2 * actors
+        self.retire = self.keep + barriers
+        self.drain = self.retire + len(tables.groups)
+        self.land = self.drain + actors
+        masks = tables.masks
+        named = range(len(tables.program.named))
+        self.arrivals = [masks.foot(arrives=1 << b) for b in range(barriers)]
+        self.bytes = [masks.foot(fills=1 << b) for b in range(barriers)]
+        self.tests = [masks.foot(tests=1 << key) for key in range(2 * barriers)]
+        self.entries = [masks.foot(entries=1 << n) for n in named]
+        self.comers = [self._comers(b) for b in range(barriers)]
+        self.waits = [_Waits(rows) for rows in tables.rows]
+        self._feet: dict[tuple[int, int], list[int]] = {}
+
+    def move(self, bit: int) -> Move:
+        """The next move of an agent."""
+        if bit < self.inside:
+            return Move("actor", bit, 0)
+        if bit >= self.land:
+            return Move("land", bit - self.land, 0)
+        if bit >= self.drain:
+            return Move("drain", bit - self.drain, 0)
+        return Move("retire", bit - self.retire, 0)
+
+    def feet(self, actor: int, start: int) -> list[int]:
+        """Everything that an actor touches from a position to each later one."""
+        found = self._feet.get((actor, start))
+        if found is None:
+            found = [0]
+            for row in self.tables.rows[actor][start:]:
+                found.append(found[-1] | row.foot)
+            self._feet[actor, start] = found
+        return found
+
+    def _comers(self, barrier: int) -> list[tuple[int, list[int]]]:
+        """Who arrives on a barrier, and how often before each position."""
+        found: list[tuple[int, list[int]]] = []
+        for actor, rows in enumerate(self.tables.rows):
+            counts = [row.arrivals if row.signal == barrier else 0 for row in rows]
+            if any(counts):
+                found.append((actor, list(accumulate(counts, initial=0))))
+        return found
+
+
+class _Waits:
+    """The waits of an actor, by what they wait for; those on named barriers apart."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.all: list[int] = []
+        self.of_key: dict[int, list[int]] = {}  # mbarrier and parity
+        self.groups: list[tuple[int, int]] = []  # position, retired groups that it needs
+        self.stores: list[tuple[int, int]] = []
+        for number, row in enumerate(rows):
+            if not row.blocking or row.sync >= 0 or row.fault is not None:
+                continue
+            self.all.append(number)
+            if row.wait >= 0:
+                self.of_key.setdefault(2 * row.wait + row.parity, []).append(number)
+            if row.groups:
+                self.groups.append((number, row.groups))
+            if row.stores:
+                self.stores.append((number, row.stores))
+
+
+class Closure:
+    """Closed sets of one state.
+
+    While a set grows, ``reach`` has the position that each actor outside of it does not come past.
+    """
+
+    def __init__(self, agents: Agents, state: State, steppers: list[int]) -> None:
+        self.agents, self.state, self.tables = agents, state, agents.tables
+        self.at = [state[a] // 3 for a in range(self.tables.actors)]
+        self.steppers = frozenset(steppers)
+        self.loads = bits(state[-1])
+        self.members = self.todo = 0
+        self.reach: list[int] = []
+
+    def of(self, seed: int) -> int:
+        """A small closed set with the seed."""
+        self.members = self.todo = 0
+        self.reach = [end // 3 for end in self.tables.ends]
+        self._add(seed)
+        while self.todo:
+            low = self.todo & -self.todo
+            self.todo ^= low
+            self._bring(low.bit_length() - 1)
+        return self.members
+
+    # --- members
+    def _add(self, bit: int) -> None:
+        """A new member; it stops those who wait for what it keeps from happening."""
+        if self.members >> bit & 1:
+            return
+        self.members |= 1 << bit
+        self.todo |= 1 << bit
+        agents, tables = self.agents, self.tables
+        if bit < agents.inside:
+            self._halt(bit, (self.at[bit],))
+        elif bit < agents.keep:
+            self._halt(bit - agents.inside, (self.at[bit - agents.inside],))
+        elif bit < agents.retire:
+            barrier = bit - agents.keep
+            key = 2 * barrier + (self.state[tables.barriers + barrier] & 1)
+            for actor, waits in enumerate(agents.waits):
+                self._halt(actor, waits.of_key.get(key, ()))
+        elif bit < agents.drain:
+            team = bit - agents.retire
+            done = self.state[tables.retired + team]
+            for actor in tables.program.teams[team].actors:
+                self._halt(actor, (n for n, least in agents.waits[actor].groups if least > done))
+        elif bit < agents.land:
+            actor = bit - agents.drain
+            done = self.state[tables.drained + actor]
+            self._halt(actor, (n for n, least in agents.waits[actor].stores if least > done))
+
+    def _halt(self, actor: int, waits: Iterable[int]) -> None:
+        """The actor comes no further than the first of the waits that is still ahead."""
+        for number in waits:
+            if number >= self.at[actor]:
+                self.reach[actor] = min(self.reach[actor], number)
+                return
+
+    def _bring(self, bit: int) -> None:
+        """Add what a member asks for."""
+        agents, state, tables = self.agents, self.state, self.tables
+        if bit < agents.inside:
+            if bit in self.steppers:
+                self._next(tables.rows[bit][self.at[bit]])
+            elif state[bit] < tables.ends[bit]:
+                self._add(self._blocker(bit, self.at[bit]))
+        elif bit < agents.keep:
+            row = tables.rows[bit - agents.inside][self.at[bit - agents.inside]]
+            self._who(agents.entries[row.sync])
+        elif bit < agents.retire:
+            self._keep(bit - agents.keep)
+        elif bit < agents.drain:
+            team = bit - agents.retire
+            self._end(tables.groups[team], state[tables.retired + team])
+        elif bit < agents.land:
+            actor = bit - agents.drain
+            self._end(tables.batches[actor], state[tables.drained + actor])
+        else:
+            self._land(bit - agents.land)
+
+    def _next(self, row: Row) -> None:
+        """What matters to the next move of an actor."""
+        if row.clash:
+            self._who(row.clash)
+        if row.wait >= 0:
+            self._return(row.wait)
+        elif row.arrivals:
+            self._arrive(row.signal, row.arrivals)
+        elif row.expected:
+            self._fill(row.signal, self.loads)
+
+    def _end(self, closings: list[Closing], ordinal: int) -> None:
+        """A queue's next group ends, or some actor that is behind does not come far enough."""
+        if ordinal >= len(closings):
+            return
+        behind = [(a, n) for a, n in closings[ordinal].passed if self.at[a] < n]
+        if not behind:
+            self._who(closings[ordinal].clash)
+            self._stay()
+        elif all(self.reach[a] >= n for a, n in behind):
+            actor, least = behind[0]
+            self._stop(actor, least - 1)
+
+    def _land(self, number: int) -> None:
+        """A load lands; others on its barrier do not matter where all of them are needed."""
+        load, loads = self.tables.loads[number], self.loads
+        flying = self._flying_to(load.barrier)
+        _, _, lacking = self._counters(load.barrier)
+        if sum(self.tables.loads[n].delivered for n in flying) <= lacking:
+            loads = [n for n in loads if n not in flying]
+        self._fill(load.barrier, loads)
+        self._who(load.clash)
+        if not self._stays():
+            self._add(self.agents.keep + load.barrier)
+            self._stay()
+
+    # --- mbarriers
+    def _return(self, barrier: int) -> None:
+        """A satisfied wait returns."""
+        self._add(self.agents.keep + barrier)
+        if not self._is_seen(barrier):
+            self._who(self.agents.arrivals[barrier])
+
+    def _arrive(self, barrier: int, arrivals: int) -> None:
+        """An actor arrives, perhaps with bytes."""
+        agents = self.agents
+        parity, pending, _ = self._counters(barrier)
+        left, seen = pending - arrivals, self._is_seen(barrier)
+        self._add(agents.keep + barrier)
+        self._limit(barrier, left)
+        if not seen or self._comes(barrier) >= left:
+            self._who(agents.tests[2 * barrier + 1 - parity] | agents.bytes[barrier])
+        if not seen or left < 0:
+            self._who(agents.arrivals[barrier])
+
+    def _fill(self, barrier: int, loads: Sequence[int]) -> None:
+        """Bytes are announced or delivered; of the loads in flight these matter."""
+        agents = self.agents
+        parity, pending, _ = self._counters(barrier)
+        if self._comes(barrier) >= pending:
+            tests = agents.tests[2 * barrier + 1 - parity]
+            mask = tests | agents.bytes[barrier] | agents.arrivals[barrier]
+            self._actors(mask)
+            self._flying(mask, loads)
+
+    def _keep(self, barrier: int) -> None:
+        """Nobody outside completes the phase.
+
+        Bytes that are in flight and do not suffice need others to be issued; those that just
+        suffice are needed each, unless others are issued.
+        """
+        agents = self.agents
+        _, pending, lacking = self._counters(barrier)
+        if pending > 0:
+            self._limit(barrier, pending - 1)
+        elif not pending:
+            self._actors(agents.bytes[barrier])
+            flying = self._flying_to(barrier)
+            total = sum(self.tables.loads[n].delivered for n in flying)
+            if total > lacking:
+                self._flying(agents.bytes[barrier], flying)
+            elif total == lacking and not any(self.members >> agents.land + n & 1 for n in flying):
+                self._add(agents.land + flying[0])
+
+    def _limit(self, barrier: int, most: int) -> None:
+        """Leave those outside at most so many arrivals."""
+        for actor, counts in self.agents.comers[barrier]:
+            while (excess := self._comes(barrier) - most) > 0:
+                at, reach = self.at[actor], self.reach[actor]
+                mine = counts[reach] - counts[at]
+                if not mine:
+                    break
+                allowed = counts[at] + max(mine - excess, 0)
+                self._stop(actor, next(n for n in range(at, reach) if counts[n + 1] > allowed))
+
+    def _comes(self, barrier: int) -> int:
+        """How often those outside may arrive at most."""
+        comers, at, reach = self.agents.comers[barrier], self.at, self.reach
+        return sum(counts[reach[actor]] - counts[at[actor]] for actor, counts in comers)
+
+    def _is_seen(self, barrier: int) -> bool:
+        return bool(self.state[self.tables.phases + barrier] & 1)
+
+    def _counters(self, barrier: int) -> tuple[int, int, int]:
+        return unpacked(self.state[self.tables.barriers + barrier])
+
+    def _flying_to(self, barrier: int) -> list[int]:
+        return [n for n in self.loads if self.tables.loads[n].barrier == barrier]
+
+    # --- those outside
+    def _who(self, mask: int) -> None:
+        """Everybody who may still do something of the mask."""
+        self._actors(mask)
+        self._flying(mask, self.loads)
+
+    def _flying(self, mask: int, loads: Sequence[int]) -> None:
+        for number in loads:
+            if mask & self.tables.loads[number].foot:
+                self._add(self.agents.land + number)
+
+    def _actors(self, mask: int) -> None:
+        """Stop the actors before they do something of the mask."""
+        for actor, at in enumerate(self.at):
+            length = self.reach[actor] - at
+            if length > 0:
+                feet = self.agents.feet(actor, at)
+                if feet[length] & mask:
+                    self._stop(actor, at + _first(feet, mask))
+
+    def _stop(self, actor: int, number: int) -> None:
+        """Keep an actor from executing a row: at the last unsatisfied wait before, one on an
+        mbarrier if possible; if there is none, its next move joins."""
+        if self.reach[actor] <= number:
+            return
+        agents, at, other = self.agents, self.at[actor], -1
+        for wait in reversed(agents.waits[actor].all):
+            if at <= wait <= number:
+                blocker = self._blocker(actor, wait)
+                if agents.keep <= blocker < agents.retire:
+                    self._add(blocker)
+                    return
+                other = max(other, blocker)
+        row = self.tables.rows[actor][at]
+        if other < 0:
+            is_inside = row.sync >= 0 and self.state[actor] % 3 == INSIDE
+            other = agents.inside + actor if is_inside else actor
+        self._add(other)
+
+    def _blocker(self, actor: int, number: int) -> int:
+        """The member that keeps a wait unsatisfied; -1 if it is satisfied now."""
+        agents, state, tables = self.agents, self.state, self.tables
+        row, team = tables.rows[actor][number], tables.team_of[actor]
+        if row.sync >= 0:
+            return agents.inside + actor
+        if row.wait >= 0 and state[tables.barriers + row.wait] & 1 == row.parity:
+            return agents.keep + row.wait
+        if row.groups > state[tables.retired + team]:
+            return agents.retire + team
+        if row.stores > state[tables.drained + actor]:
+            return agents.drain + actor
+        return -1
+
+    def _stays(self) -> bool:
+        """Whether somebody is kept from its end, if not all are there."""
+        state, ends = self.state, self.tables.ends
+        left = [a for a, end in enumerate(ends) if state[a] < end]
+        return not left or any(3 * self.reach[a] < ends[a] for a in left)
+
+    def _stay(self) -> None:
+        """Keep somebody from its end: what is in flight then goes wrong."""
+        if not self._stays():
+            state, ends = self.state, self.tables.ends
+            actor = next(a for a, end in enumerate(ends) if state[a] < end)
+            self._stop(actor, ends[actor] // 3 - 1)
+
+
+def bits(mask: int) -> list[int]:
+    """The numbers of the bits that are set."""
+    found: list[int] = []
+    while mask:
+        found.append((mask & -mask).bit_length() - 1)
+        mask &= mask - 1
+    return found
+
+
+def _first(feet: list[int], mask: int) -> int:
+    """The first row that touches something of the mask, of rows that do."""
+    low, high = 0, len(feet) - 1
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if feet[middle] & mask:
+            high = middle
+        else:
+            low = middle
+    return low
