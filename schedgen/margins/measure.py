@@ -136,7 +136,7 @@ class _SlackOf:
 
     def _of_ring(self, ring: Ring, barrier: RingBarrier) -> Slack:
         known = self._of_middle(str(barrier), ring.place)
-        if known.middle is None or not can_be_delayed(self.schedule, barrier):
+        if known.middle is None or not can_be_delayed(self.schedule):
             return known
         above = self._judged(barrier, known.middle + 1)
         if above.outcome is Outcome.PROVED:  # not what the graph says: report no more than it does

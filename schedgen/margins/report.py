@@ -22,7 +22,7 @@ class _Row(NamedTuple):
 
 
 def limits_text(limits: Limits) -> str:
-    """One line for each limit, with its place at the right edge.  Ends in a line end."""
+    """One line for each limit, with its place at the right edge (below where it does not fit)."""
     return "\n".join(_lines(limits)) + "\n"
 
 
@@ -36,13 +36,14 @@ def _lines(limits: Limits) -> Iterator[str]:
     if limits.in_flight:
         yield "greatest depth of `wait` in a loop over K, all else equal"
         yield from _table(
-            _Row(d.role, f"{d.greatest}, now {d.depth}", _beyond(d.above), d.places[0])
+            _Row(d.role, f"{d.greatest} (now {d.depth})", _beyond(d.above), d.places[0])
             for d in limits.in_flight
         )
     if limits.slack:
         yield "slack: turns by which the completions of a barrier may come later, each alone"
         yield from _table(
-            _Row(s.barrier, _turns(s), _basis(s) or _beyond(s.above), s.place) for s in limits.slack
+            _Row(s.barrier, _turns(s), _basis(s) or _beyond(s.above), _own_place(s, limits))
+            for s in limits.slack
         )
     yield from _redundant(limits.redundant)
 
@@ -58,6 +59,11 @@ def _beyond(step: Beyond | None) -> str:
 
 def _turns(slack: Slack) -> str:
     return "-" if slack.turns is None else str(slack.turns)
+
+
+def _own_place(slack: Slack, limits: Limits) -> Place | None:
+    """The place of a barrier, None for those of rings: they have a line above."""
+    return None if slack.place in [s.place for s in limits.stages] else slack.place
 
 
 def _basis(slack: Slack) -> str:
