@@ -50,8 +50,8 @@ OBSTACLES = [
     ([("role consumer[2] warpgroup {\n", "role consumer[2] warpgroup {\n  reset tma\n"),
       ("  store acc", "  set tma = K\n  store acc")],
      "moves a cursor back"),
-    ([("acquire tma.full", "acquire tma.full parity (k / 3 % 2)")],
-     "tests a parity of its own"),
+    ([("acquire tma.full", "acquire tma.full parity (k / 3 + K - K)")],
+     "tests a parity that is more than a function of k"),
 ]  # fmt: skip
 
 
@@ -64,6 +64,19 @@ def test_where_it_does_not_apply_it_says_why(edits, reason):
     assert verdict.outcome is sg.Outcome.UNSUPPORTED
     assert verdict.certificate is None
     assert reason in (verdict.reason or "")
+
+
+@pytest.mark.parametrize("parity", ["k / 3 % 2", "k % 6 / 3", "k / 3", "(k + 6) / 3 + 4"])
+def test_a_parity_that_is_the_cursor_s(parity):
+    verdict = check(V4, ("acquire tma.full", f"acquire tma.full parity ({parity})"))
+    assert verdict.outcome is sg.Outcome.PROVED
+
+
+def test_a_parity_that_is_wrong_in_the_twentieth_turn():
+    """Right for K <= 19, and the explicit range without a proof comes to it."""
+    parity = "k / 3 + k / 19 - k / 20"
+    verdict = check(V4, ("acquire tma.full", f"acquire tma.full parity ({parity})"))
+    assert verdict.outcome in (sg.Outcome.UNSUPPORTED, sg.Outcome.REFUTED)
 
 
 def test_a_fault_that_no_explicit_range_reaches():

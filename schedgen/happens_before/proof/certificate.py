@@ -78,6 +78,7 @@ from math import gcd
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.proof.columns import Columns, Shape
 from schedgen.happens_before.proof.folded import descent, folded
+from schedgen.happens_before.proof.parities import require_parities
 from schedgen.happens_before.proof.phases import (
     phase_reach,
     require_declared,
@@ -144,9 +145,6 @@ def prove(schedule: Schedule) -> Certificate:
     if len(turns) > 1:
         raise Obstacle(f"the roles have {' and '.join(map(str, sorted(turns)))} loops over K")
     largest = max((text.largest for text in texts), default=0)
-    raw = next((op for text in texts for op in text.raw_parity), None)
-    if raw is not None:
-        raise Obstacle(f"`{raw.text}` tests a parity of its own in or after a loop over K")
     try:
         return _Prover(schedule, texts, largest).certificate()
     except OverBudget:
@@ -210,6 +208,7 @@ class _Prover:
     def _repeats(self, columns: Columns, k_tiles: int, reach: int) -> Certificate | int:
         """The certificate, or how much larger K must be to show the repeats."""
         require_declared(columns)
+        require_parities(columns)
         require_moving_uses(columns)
         shapes = [columns.shape(m) for m in range(len(columns.lengths))]
         back = max((descent(folded(s.inner)) for s in shapes), default=0)

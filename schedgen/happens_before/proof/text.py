@@ -53,8 +53,7 @@ class ProgramText:
 
     ``growing`` are the loops (by ``id``) whose count grows with K, ``tiles`` the slopes (in turns,
     in K) of the tiles that are named in their middle, ``largest`` the largest constant: a guard is
-    settled that many turns from either end of a loop, and for larger K.  ``raw_parity``: waits in
-    or after a growing loop for a parity that the text computes itself.
+    settled that many turns from either end of a loop, and for larger K.
     """
 
     stages: Mapping[str, int]
@@ -62,7 +61,6 @@ class ProgramText:
     turns: int = 0
     tiles: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     largest: int = 0
-    raw_parity: list[Op] = field(default_factory=list[Op])
     excess: int = 0  # the turns of the growing loop around, less K
     left: int = MOST_STATEMENTS
 
@@ -160,8 +158,6 @@ class ProgramText:
                     self.tiles.add(form[:2])
         if e.cursor is not None and e.cursor.to is not None and self.turns:
             raise Obstacle(f"`{op.text}` moves a cursor back after uses whose number depends on K")
-        if e.wait is not None and e.wait.parity is not None and (self.turns or depth):
-            self.raw_parity.append(op)
 
 
 def indices_of(e: Effects) -> Iterator[Expr]:
