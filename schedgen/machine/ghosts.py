@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from schedgen.machine.hazard import Hazard, Step
 from schedgen.machine.interpreter import Machine
 from schedgen.machine.moves import Moves, Trouble
-from schedgen.machine.program import Program
 from schedgen.machine.state import Move
 
 
-def first_ghost(program: Program, steps: Sequence[Step]) -> tuple[int, Hazard | None]:
+def first_ghost(moves: Moves, steps: Sequence[Step]) -> tuple[int, Hazard | None]:
     """The first step that is bound to another phase than meant, or that nobody's wait precedes."""
-    moves = Moves(program)
     state = moves.tables.first_state()
     for number, step in enumerate(steps):
         move = _move_of(moves, step)

@@ -4,8 +4,9 @@ A step that is listed must be possible when its turn comes.  What an actor execu
 listed step of its own without being listed itself is performed on the way, if it cannot block:
 an ordinary access then closes when its actor goes on, and one that begins last stays open.
 
-*Strictly*, nothing is performed on the way but moves of the cursor, a wait returns only after its
-start, and a deadlock needs everybody to have begun to wait: so every step of a list counts.
+*Strictly*, nothing is performed on the way but moves of the cursor and the end of an access, a wait
+returns only after its start, and a deadlock needs everybody to have begun to wait: so every step of
+a list counts.  `follow_possible` strictly makes what it can of a list from which a step was taken.
 """
 
 from __future__ import annotations
@@ -63,6 +64,28 @@ def follow(machine: Machine, steps: Sequence[Step], *, strict: bool) -> Machine:
             _follow(machine, step, strict=strict)
         except _Impossible as why:
             raise ReplayError(number, step, str(why)) from None
+    _conclude(machine, strict=strict)
+    return machine
+
+
+def follow_possible(machine: Machine, steps: Sequence[Step]) -> list[int]:
+    """Make the steps strictly, without those that are impossible, up to the first hazard; the
+    numbers of those that were made."""
+    made: list[int] = []
+    for number, step in enumerate(steps):
+        try:
+            _follow(machine, step, strict=True)
+        except _Impossible:
+            continue
+        made.append(number)
+        if machine.hazards:
+            return made
+    _conclude(machine, strict=True)
+    return made
+
+
+def _conclude(machine: Machine, *, strict: bool) -> None:
+    """Say what is stuck or in flight, if this is the end."""
     actors = range(len(machine.program.actors))
     for actor in actors:
         _skip(machine, actor, None, strict=strict)
@@ -71,14 +94,18 @@ def follow(machine: Machine, steps: Sequence[Step], *, strict: bool) -> Machine:
     )
     if machine.has_ended or (waiting and not machine.enabled()):
         machine.report_end()
-    return machine
 
 
 def _skip(machine: Machine, actor: int, until: int | None, *, strict: bool) -> None:
     """Go past what concerns nobody else; strictly, past moves of the cursor alone."""
     if not strict:
         machine.skip_silent(actor, until)
-        return
+    else:
+        pass_cursor_moves(machine, actor, until)
+
+
+def pass_cursor_moves(machine: Machine, actor: int, until: int | None = None) -> None:
+    """Go past moves of the cursor, which nobody can be said to make."""
     position, here = machine.state.position, machine.instruction(actor)
     while here is not None and here.effects.cursor is not None and position[actor] != until:
         position[actor] += 1
@@ -132,10 +159,21 @@ def _catch_up(machine: Machine, actor: int, target: int, *, strict: bool) -> Non
             raise _Impossible(f"the actor has not returned from {_text(machine, actor)}")
         if strict and state.phase[actor] != INSIDE:
             raise _Impossible(f"the actor has not executed {_text(machine, actor)}")
+        if strict:
+            _require_last(machine, actor, target)
         machine.apply(Move("actor", actor, 0))
         _skip(machine, actor, target, strict=strict)
     if state.position[actor] > target:
         raise _Impossible(f"the actor is past it already, at {_text(machine, actor)}")
+
+
+def _require_last(machine: Machine, actor: int, target: int) -> None:
+    """Nothing but moves of the cursor lies between the access that the actor is in and the
+    target: refused before the access is closed."""
+    for at in range(machine.state.position[actor] + 1, target):
+        between = machine.program.actors[actor].code[at]
+        if between.effects.cursor is None:
+            raise _Impossible(f"the actor has not executed `{between.op.text}` (seq {between.seq})")
 
 
 def _advance(machine: Machine, actor: int, step: Step, *, strict: bool) -> None:

@@ -1,8 +1,8 @@
 """A finding's witness, told again by the machine: step by step, up to what goes wrong.
 
-The witness comes from the JSON of `check`.  Steps that the hazard does without are left out first.
-Where the machine sees nothing wrong at the end of it, it goes on alone: everybody who can move
-moves, and what is asynchronous completes last.
+The witness comes from the JSON of `check`.  That of a race or a deadlock leads to what goes wrong,
+and without any one of its steps it does not; where it leads to something uncertain the machine goes
+on alone.  Steps that the hazard does without are left out (module `shortening`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from typing import Any, cast, get_args
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.machine.compiler import compile_program
-from schedgen.machine.ghosts import first_ghost
 from schedgen.machine.hazard import Event, Hazard, Site, Step
 from schedgen.machine.interpreter import Machine
 from schedgen.machine.program import Program
 from schedgen.machine.replay import ReplayError, follow
+from schedgen.machine.shortening import shortened, tell
 from schedgen.machine.state import Move
+
+UNCERTAIN = frozenset({"SG207", "SG301", "SG302", "SG303", "SG304", "SG305", "SG306", "SG309"})
+"""Codes whose witness may end before anything goes wrong: where a count can go either way, or a
+wait for a use before the first has begun."""
 
 SHOWN = 25
 """Steps that are told, the last ones."""
-
-FURTHER = 2_000
-"""Moves that the machine makes on its own after a witness."""
-
-SHORTENING = 200_000
-"""Steps that are executed, in all, to find those that the hazard does without."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +64,7 @@ class Retelling:
             yield f"  {number:>4}  {'  '.join(padded)}".rstrip()
         if self.landing is not None:
             yield self.landing
-        for hazard in self.hazards:
-            yield _sentence(hazard)
+        yield from dict.fromkeys(_sentence(hazard) for hazard in self.hazards)
         if not self.hazards:
             yield "the machine saw no hazard"
 
@@ -94,70 +91,23 @@ def _sentence(hazard: Hazard) -> str:
 
 def retell(
     schedule: Schedule, *, k_tiles: int, witness: Sequence[Step], title: str,
-    places: Mapping[tuple[str, int, int], str],
+    places: Mapping[tuple[str, int, int], str], go_on: bool,
 ) -> Retelling:  # fmt: skip
-    """Follow a witness; raises `ReplayError` where it is impossible."""
+    """Follow a witness, and ``go_on`` from its end; raises `ReplayError` where it is impossible."""
     program = compile_program(schedule, k_tiles=k_tiles)
-    steps = needed(program, witness)
-    machine = follow(Machine(program, None), steps, strict=False)
-    given = len(machine.steps)
-    seen = machine.hazards or _beside(machine)
-    if not seen:
-        _go_on(machine)
-        seen = machine.hazards or _beside(machine)
+    told, given, hazard = tell(program, witness, go_on=go_on)
+    kept = list(range(len(told)))
+    if hazard is not None:
+        kept = shortened(program, told, hazard)
+    steps = tuple(told[n] for n in kept)
+    machine = follow(Machine(program, None), steps, strict=True)
+    seen = machine.hazards or ([] if hazard is None else [hazard])
     landing = _landing(machine)
     return Retelling(
         title=title, places=places, program=program, needed=steps,
-        steps=tuple(machine.steps), given=given,
-        hazards=tuple(seen), landing=landing,
+        steps=(*steps, *machine.steps[-1:]) if landing is not None else steps,
+        given=sum(n < given for n in kept), hazards=tuple(seen), landing=landing,
     )  # fmt: skip
-
-
-def _beside(machine: Machine) -> list[Hazard]:
-    """What only phase numbers show; the steps after it are taken back."""
-    number, hazard = first_ghost(machine.program, machine.steps)
-    if hazard is None:
-        return []
-    del machine.steps[number + 1 :]
-    return [hazard]
-
-
-def needed(program: Program, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps without those that the first hazard does without; the latest is tried first."""
-    kind, left = _ends_in(program, steps), SHORTENING
-    kept, number = list(steps), len(steps) - 1
-    while kind is not None and number >= 0 and left > 0:
-        shorter = kept[:number] + kept[number + 1 :]
-        left -= len(shorter)
-        if _ends_in(program, shorter) == kind:
-            kept = shorter
-        number -= 1
-    return tuple(kept)
-
-
-def _ends_in(program: Program, steps: Sequence[Step]) -> str | None:
-    """The kind of the first hazard that the steps strictly lead to."""
-    try:
-        hazards = follow(Machine(program, None), steps, strict=True).hazards
-    except ReplayError:
-        return None
-    return hazards[0].kind if hazards else None
-
-
-def _go_on(machine: Machine) -> None:
-    """Everybody moves in turn, until something goes wrong or nothing is left."""
-    actors = range(len(machine.program.actors))
-    for _ in range(FURTHER):
-        for actor in actors:
-            machine.skip_silent(actor)
-        able = [actor for actor in actors if machine.can_step(actor)]
-        moves = [Move("actor", able[0], 0)] if able else machine.completions()[:1]
-        if not moves:
-            machine.report_end()
-            return
-        machine.apply(moves[0])
-        if machine.hazards:
-            return
 
 
 def _landing(machine: Machine) -> str | None:
@@ -190,7 +140,10 @@ def retold(schedule: Schedule, finding: Mapping[str, Any]) -> Retelling:
     witness = witness_of(finding)
     places = {(i["role"], i["replica"], i["seq"]): _place(i) for i in finding["witness"]}
     try:
-        return retell(schedule, k_tiles=k_tiles, witness=witness, title=title, places=places)
+        return retell(
+            schedule, k_tiles=k_tiles, witness=witness, title=title, places=places,
+            go_on=finding.get("code") in UNCERTAIN,
+        )  # fmt: skip
     except ReplayError as error:
         raise _bad(f"the witness does not fit its schedule: {error}") from None
 
