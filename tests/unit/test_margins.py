@@ -176,6 +176,15 @@ def test_ends_of_loops_can_leave_less_slack_than_the_middle():
     assert outcome(changed(text, (loop, loop + early))) is sg.Outcome.REFUTED
 
 
+def test_what_lies_beyond_the_slack_is_the_next_turn_not_that_of_the_middle():
+    text = text_of("known_good/outer_loop_of_two_column_halves")
+    slack = slack_of(text, "tma.full")
+    n, loop = slack.above.value, "      acquire tma.full\n"
+    wait = f"      if k < K - {n} {{\n        acquire tma.full ahead {n}\n      }}\n"
+    assert slack.above.value == slack.turns + 1
+    assert slack.above.outcome is outcome(changed(text, (loop, wait + loop)))
+
+
 def test_slack_says_what_it_is_based_on():
     pair = slack_of(text_of("known_good/named_barrier_every_iteration"), "pair")
     assert (pair.turns, pair.basis, pair.above) == (0, "folded graph", None)
@@ -216,7 +225,12 @@ def test_a_loop_without_a_variable_is_delayed_too():
     assert (slack.turns, slack.basis) == (2, "judged")
 
 
-TWICE = changed(SERIAL, ("    fence\n", "    fence\n    fence\n"))
+DRAIN = "  for _ in 0..tma.stages {\n    acquire tma.empty\n    advance tma\n  }\n"
+TWICE = changed(
+    SERIAL,
+    ("    fence\n", "    fence\n    fence\n"),
+    ("}\nrole consumer", DRAIN + "}\nrole consumer"),
+)
 SYNCED = changed(
     V4, ("acc acc :", "named pair threads 256\nacc acc :"),
     ("    release tma.empty\n", "    sync pair\n    release tma.empty\n"),
@@ -229,14 +243,16 @@ def texts(ops):
 
 def test_of_two_fences_each_is_redundant_and_both_are_not():
     found = measured(TWICE).redundant
-    first, second = texts(found.each_alone)
-    assert (first, second) == ("consumer: fence at 21", "consumer: fence at 22")
-    assert texts(found.together) == [first]
-    assert is_proved(without(TWICE, found.together))
-    assert not is_proved(without(TWICE, found.each_alone))
+    drain, first, second = found.each_alone
+    assert texts(found.each_alone) == [
+        "producer: acquire tma.empty at 18", "consumer: fence at 25", "consumer: fence at 26",
+    ]  # fmt: skip
+    assert found.together == (drain, first)
+    assert is_proved(without(TWICE, [drain, first]))
+    assert not is_proved(without(TWICE, [first, second]))
     page = schedgen("limits", "-", stdin=TWICE).out
-    assert "redundant, each alone: 2 of 5 ops that only order\n" in page
-    assert "redundant together: 1 of these\n" in page
+    assert "redundant, each alone: 3 of 6 ops that only order\n" in page
+    assert "redundant together: 2 of these\n" in page
 
 
 def test_a_sync_that_orders_nothing_new_is_redundant():
@@ -265,7 +281,7 @@ def test_what_cannot_be_decided_is_said(monkeypatch):
     monkeypatch.setattr(redundant, "judge_every_k", undecided)
     found = sg.limits(sg.parse(TWICE)).redundant
     assert (found.each_alone, found.together) == ((), ())
-    assert texts(found.undecided) == ["consumer: fence at 21", "consumer: fence at 22"]
+    assert texts(found.undecided) == texts(measured(TWICE).redundant.each_alone)
 
 
 def test_progress_is_told():
@@ -292,13 +308,13 @@ def test_json_is_that_of_check_with_the_limits():
         ],
     }  # fmt: skip
     assert value["limits"]["in_flight"] == [
-        {"role": "consumer", "depth": 0, "greatest": 0, "above": above, "places": [at_line(25, 5)]}
+        {"role": "consumer", "depth": 0, "greatest": 0, "above": above, "places": [at_line(29, 5)]}
     ]
     assert [set(s) for s in value["limits"]["slack"]] == 2 * [
         {"barrier", "turns", "middle", "basis", "above", "place"}
     ]
-    assert value["limits"]["redundant"]["together"] == [
-        {"role": "consumer", "op": "fence", "place": at_line(21, 5)}
+    assert value["limits"]["redundant"]["together"][1:] == [
+        {"role": "consumer", "op": "fence", "place": at_line(25, 5)}
     ]
 
 
