@@ -36,7 +36,7 @@ from schedgen.happens_before.proof.text import Obstacle, read_text
 from schedgen.happens_before.proof.turns import stretch_of, turn_starts
 from schedgen.ir.effects import RingBarrier
 from schedgen.ir.expr import Compare, Name, plus
-from schedgen.ir.ops import Op
+from schedgen.ir.ops import Acquire, Op
 from schedgen.ir.schedule import If, Loop, Schedule, Stmt, statements
 from schedgen.margins.edits import Path, k_loops, loop_around, rewritten, walk
 
@@ -129,7 +129,11 @@ def _progresses(edges: list[Edge]) -> bool:
 def delayed(
     schedule: Schedule, barrier: RingBarrier, turns: int, rates: Mapping[int, Mapping[str, int]]
 ) -> Schedule:
-    """Each wait for the barrier in a loop over K also waits for what it would ``turns`` later."""
+    """Each wait for the barrier in a loop over K also waits for what it would ``turns`` later.
+
+    Parities that the text computes in a loop over K are left out: where the schedule is proved,
+    they are those of the uses that the waits name.
+    """
     loops = {path: _named(loop) for path, loop in k_loops(schedule).items()}
     ahead: dict[Path, int] = {}
     for path, stmt in walk(schedule):
@@ -141,12 +145,15 @@ def delayed(
         around = loop_around(path, loops)
         if path in loops and isinstance(stmt, Loop):
             return (dataclasses.replace(stmt, var=loops[path].var),)
-        if path not in ahead or around is None or not isinstance(stmt, Op):
+        if around is None or not isinstance(stmt, Acquire):
             return (stmt,)
+        by_use = dataclasses.replace(stmt, parity=None)
+        if path not in ahead:
+            return (by_use,)
         loop = loops[around]
         guard = Compare("<", Name(loop.var), plus(loop.end, -turns))
-        later = dataclasses.replace(stmt, offset=stmt.offset + ahead[path])
-        return (If(guard=guard, body=(later,), place=stmt.place), stmt)
+        later = dataclasses.replace(by_use, offset=stmt.offset + ahead[path])
+        return (If(guard=guard, body=(later,), place=stmt.place), by_use)
 
     return rewritten(schedule, change)
 
@@ -161,10 +168,7 @@ def _named(loop: Loop) -> Loop:
 
 
 def can_be_delayed(schedule: Schedule) -> bool:
-    """Whether `delayed` can write it down: no loop hides the variable of a loop over K around it.
-
-    (A wait that tests a parity of its own names no use, but the proof takes none in these loops.)
-    """
+    """Whether `delayed` can write it down: no loop hides the variable of the loop over K around."""
     return not any(
         loop.var in {s.var for s in statements(loop.body) if isinstance(s, Loop)} - {"_"}
         for loop in k_loops(schedule).values()

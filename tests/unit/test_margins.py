@@ -226,6 +226,18 @@ def test_a_loop_without_a_variable_is_delayed_too():
 
 
 DRAIN = "  for _ in 0..tma.stages {\n    acquire tma.empty\n    advance tma\n  }\n"
+
+
+@pytest.mark.parametrize("barrier", ["tma.full", "tma.empty"])
+def test_a_parity_of_its_own_is_delayed_as_the_use_that_it_means(barrier):
+    side = barrier.partition(".")[2]
+    parity = "(k / 3) % 2" if side == "full" else "(k / 3 + 1) % 2"
+    plain = f"    acquire {barrier}\n"
+    text = changed(SERIAL, (plain, f"    acquire {barrier} parity ({parity})\n"))
+    slack = slack_of(text, barrier)
+    assert (slack.turns, slack.basis) == (2, "judged")
+
+
 TWICE = changed(
     SERIAL,
     ("    fence\n", "    fence\n    fence\n"),
