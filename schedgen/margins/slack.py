@@ -5,9 +5,9 @@ The graph
 In the folded graph (``proof.folded``) an edge u -> v of weight w says that the u of turn i comes
 before the v of turn i + w.  If the completions of a barrier come t turns later, what contributes to
 them in turn i is waited for by the waits of turn i + w - t: the edges from its contributors to the
-returns of its waits weigh t less.  The middle still makes progress iff no cycle has weight <= 0, so
-the slack of the middle is the greatest t for which there is none.  If no cycle leads through such
-an edge, there is no such t.
+returns of its waits weigh t less.  The middle of the loop, its steady state, still makes progress
+iff no cycle has weight <= 0, so the slack of the middle is the greatest t for which there is none.
+If no cycle leads through such an edge, nothing limits it.
 
 The judge
 ---------
