@@ -185,6 +185,12 @@ def test_what_lies_beyond_the_slack_is_the_next_turn_not_that_of_the_middle():
     assert slack.above.outcome is outcome(changed(text, (loop, wait + loop)))
 
 
+def test_slack_counts_turns_where_a_turn_has_two_uses():
+    text = changed(SCHEDULES["column_halves_in_turns"], ("stages 3", "stages 6"))
+    slack = slack_of(text, "tma.full")
+    assert (slack.turns, slack.middle, slack.basis) == (2, 2, "judged")
+
+
 def test_slack_says_what_it_is_based_on():
     pair = slack_of(text_of("known_good/named_barrier_every_iteration"), "pair")
     assert (pair.turns, pair.basis, pair.above) == (0, "folded graph", None)
