@@ -72,6 +72,13 @@ def test_a_parity_that_is_the_cursor_s(parity):
     assert verdict.outcome is sg.Outcome.PROVED
 
 
+def test_a_parity_in_the_last_turns():
+    """The last two turns are no columns: there k is K less a constant."""
+    text = "acquire tma.full parity (k / 3 % 2)"
+    turns = f"if k < K - 2 {{\n acquire tma.full\n }}\n if k >= K - 2 {{\n {text}\n }}"
+    assert check(V4, ("acquire tma.full", turns)).outcome is sg.Outcome.PROVED
+
+
 def test_a_parity_that_is_wrong_in_the_twentieth_turn():
     """Right for K <= 19, and the explicit range without a proof comes to it."""
     parity = "k / 3 + k / 19 - k / 20"

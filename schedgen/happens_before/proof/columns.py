@@ -105,6 +105,11 @@ class Columns:
             self.column.append(column)
             self.label.append(label)
 
+    def is_last_turn(self, role: str, replica: int, seq: int) -> bool:
+        """Whether an instance is of the last turns of a loop over K, which are no columns."""
+        blocks = [s.blocks.get(self._owner[role, replica]) for s in self.stretches]
+        return any(b is not None and b.start + b.step * b.count <= seq < b.end for b in blocks)
+
     def still_rings(self, role: str, replica: int, key: int) -> set[str]:
         """Rings that others, but not the replica, have moved through by zone or stretch ``key``."""
         number = self._owner[role, replica]

@@ -56,12 +56,14 @@ def _require_congruent(columns: Columns, w: BarrierWaiting, parity: Expr, key: i
     names = {a.name for a in atoms(parity) if isinstance(a, Name)} - {"self"}
     if key % 2:
         variable, rate = names - {"K"}, columns.stretches[key // 2].rates.get(ring, 0)
-        known = "K" not in names
+        known = "K" not in names and len(variable) < 2
     else:
-        variable, rate = {"K"}, sum(s.rates.get(ring, 0) for s in columns.stretches[: key // 2])
+        moving = columns.is_last_turn(i.role.name, i.replica, i.seq)  # there k is K less a constant
+        variable = names | {"K"} if moving else {"K"}
+        rate = sum(s.rates.get(ring, 0) for s in columns.stretches[: key // 2])
         known = key == 2 * len(columns.stretches)
     whole = lcm(_period(parity, 2, i), 2 * i.stages[ring])
-    if not known or len(variable) > 1 or whole > LONGEST_PERIOD:
+    if not known or len(variable) > 2 or whole > LONGEST_PERIOD:
         raise Obstacle(f"`{i.op.text}` tests a parity that is more than a function of k")
     for step in range(whole):
         moved = {name: i.names[name] + step for name in variable}

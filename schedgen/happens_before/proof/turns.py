@@ -20,11 +20,13 @@ from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
 
 @dataclass(frozen=True)
 class Block:
-    """One replica's part of a stretch: ``count`` turns of ``step`` instances from ``start`` on."""
+    """One replica's part of a stretch: ``count`` turns of ``step`` instances from ``start`` on; its
+    loop, with the turns at the right that are no columns, ends before instance ``end``."""
 
     start: int
     step: int
     count: int
+    end: int
 
 
 def turn_starts(
@@ -134,7 +136,10 @@ def stretch_of(
     if high - low < 1:
         raise Obstacle("the roles have no turns in common")
     blocks = {
-        r: Block(starts[r][number][low - shifts[r]], steady[r][2], high - low) for r in steady
+        r: Block(
+            starts[r][number][low - shifts[r]], steady[r][2], high - low, starts[r][number][-1]
+        )
+        for r in steady
     }
     moving = {r: frozenset(ring for ring, rate in rates[r].items() if rate) for r in steady}
     return Stretch(blocks, rate_of, moving, skew)
