@@ -20,7 +20,7 @@ ALONE = {
     "P1": (counting, "_too_many", "sg301_arrival_beside_the_expect", "SG301", 1, "count"),
     "P1 lack": (judge, "progress_violations", "sg301_full_count_two", "SG301", 1, "deadlock"),
     "P2 lack": (judge, "progress_violations", "sg302_load_missing", "SG302", 1, "deadlock"),
-    "P2": (counting, "_late_expects", "sg302_arrival_by_another_loader", "SG302", 1, "read-early"),
+    "P2": (counting, "_late_expects", "sg302_arrival_by_another_loader", "SG302", 1, "bytes"),
     "P3": (counting, "_overtaken", "sg303_bytes_announced_above_the_acquire", "SG303", 2, "bytes"),
     "P4": (counting, "_early", "sg304_wait_passes_too_early", "SG304", 0, "phase"),
     "P5": (
