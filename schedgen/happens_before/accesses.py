@@ -8,38 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from schedgen.happens_before.case import Case
+from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.unroll import Instance, StorageKey
 from schedgen.ir.effects import (
     Access,
     BufferRef,
     Engine,
-    Executor,
     Proxy,
     SlotRef,
 )
 
+if TYPE_CHECKING:
+    from schedgen.happens_before.case import Case
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(slots=True, eq=False)
 class Interval:
-    """One access: ``starts`` are the issues that may begin it, ``end`` the event after which it is
-    over (None: never)."""
+    """One access: ``starts`` are the issues that may begin it (``first`` the earliest), ``end`` the
+    event after which it is over (None: never); ``ordinary`` are those of the generic proxy."""
 
     key: StorageKey
     instance: Instance
     replica: int
     actor: int
     writes: bool
-    proxy: Proxy
+    ordinary: bool
     tile: int | None
     use: int | None
     starts: tuple[int, ...]
+    first: int
     end: int | None
-
-    @property
-    def ordinary(self) -> bool:
-        return self.proxy is Proxy.GENERIC
 
     @property
     def phrase(self) -> str:
@@ -59,27 +59,47 @@ class Interval:
 def is_ordered(case: Case, first: Interval, second: Interval) -> bool:
     """Whether ``first`` is over before ``second`` can begin."""
     end = first.end
-    return end is not None and all(case.is_before(end, s) for s in second.starts)
+    if end is None:
+        return False
+    for start in second.starts:  # noqa: SIM110 (a generator costs more than the test)
+        if not case.before[start] >> end & 1:
+            return False
+    return True
 
 
 def intervals(case: Case) -> dict[StorageKey, list[Interval]]:
-    """Every access to shared memory, by storage, in the order of the counting run."""
+    """The accesses to shared memory that are judged here, by storage, in the order of the run;
+    before them the settled ones that still matter."""
     found: dict[StorageKey, list[Interval]] = {}
-    for (replica, seq), actors in case.matching.issues.items():
-        instance = case.matching.replicas[replica][seq]
+    for replica, instance, actors in case.issues:
         if instance.negative_use is not None:
             continue
         for access in instance.effects.accesses:
             if isinstance(access.location, SlotRef | BufferRef):
-                for interval in _of(case, instance, access, replica, actors):
+                for interval in _of(case.matching, instance, access, replica, actors):
                     found.setdefault(interval.key, []).append(interval)
-    for group in found.values():
-        group.sort(key=lambda i: min(i.starts))
+    for key, group in found.items():
+        group += case.past.accesses.get(key, ())
+        group.sort(key=lambda i: i.first)
     return found
 
 
+def still_relevant(accesses: list[Interval]) -> list[Interval]:
+    """Of judged and settled accesses to one storage, those that later ones must be compared with.
+
+    An asynchronous write is ordered after all accesses before it; who comes after it comes after
+    those too.
+    """
+    for number in range(len(accesses) - 1, 0, -1):
+        last = accesses[number]
+        alone = all(i.instance is not last.instance for i in accesses if i is not last)
+        if last.writes and not last.ordinary and alone:
+            return accesses[number:]
+    return accesses
+
+
 def _of(
-    case: Case, instance: Instance, access: Access, replica: int, actors: dict[int, int]
+    run: CountingRun, instance: Instance, access: Access, replica: int, actors: dict[int, int]
 ) -> Iterator[Interval]:
     location = access.location
     assert isinstance(location, SlotRef | BufferRef)
@@ -87,13 +107,13 @@ def _of(
     is_slot = isinstance(location, SlotRef)
     use = instance.use(location.ring, access.offset) if is_slot else None
     tile = None if access.tile is None else instance.value(access.tile)
-    collective = instance.effects.executor is Executor.COLLECTIVE
-    issues = tuple(sorted(actors.items()))  # the elected warp first
-    groups = [issues] if collective else [(issue,) for issue in issues]
+    issues = sorted(actors.items())  # the elected warp first
+    groups = [issues] if instance.facts.collective else [[issue] for issue in issues]
     for group in groups:
         actor = group[0][0]
-        end = case.matching.end_of(replica, instance.seq, actor)
+        end = run.end_of(replica, instance.seq, actor)
         starts = tuple(node for _, node in group)
         yield Interval(
-            key, instance, replica, actor, access.writes, access.proxy, tile, use, starts, end
-        )
+            key, instance, replica, actor, access.writes, access.proxy is Proxy.GENERIC, tile, use,
+            starts, min(starts), end,
+        )  # fmt: skip

@@ -23,6 +23,7 @@ from schedgen.happens_before.case import (
 from schedgen.happens_before.record import BarrierLog
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier, SlotRef
+from schedgen.ir.schedule import ops_of
 
 
 def plain_count(log: BarrierLog, phase: int, arrivals: int, i: Instance) -> ArrivalCount:
@@ -169,6 +170,18 @@ def _acquires(i: Instance, ring: str, use: int) -> bool:
     if wait is None or wait.barrier != RingBarrier(ring, "empty"):
         return False
     return wait.parity is not None or i.use(ring, wait.offset) == use
+
+
+def is_handed_back(case: Case, ring: str) -> bool:
+    """Whether anybody releases stages of the ring, or waits for that; a role that fills what it
+    reads itself need not."""
+    empty = RingBarrier(ring, "empty")
+    for role in case.schedule.roles:
+        for op in ops_of(role.body):
+            e = op.effects()
+            if any(x is not None and x.barrier == empty for x in (e.wait, e.signal)):
+                return True
+    return False
 
 
 def without_acquire(case: Case, i: Instance, node: int, ring: str, use: int) -> Violation:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from schedgen.diagnostics.finding import Finding, Row, Step
-from schedgen.happens_before.matching import Matching, reachability
-from schedgen.happens_before.record import Event
+from schedgen.happens_before.accesses import Interval, intervals
+from schedgen.happens_before.counting_run import CountingRun
+from schedgen.happens_before.matching import reachability
+from schedgen.happens_before.record import BarrierLog, Event, Phase
 from schedgen.happens_before.unroll import Instance, StorageKey
 from schedgen.ir.effects import RingBarrier
 from schedgen.ir.ops import Place
-from schedgen.ir.schedule import Role, Schedule, ops_of
+from schedgen.ir.schedule import Role, ops_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,28 +39,96 @@ class Violation:
     leads_to: tuple[int, ...] | None = None
 
 
-class Case:
-    """The event graph of one K with its reachability, and a count of what was checked."""
+Breach = Callable[[], Violation]
+"""A violated obligation that is told when asked: rules find, what they find is named later."""
 
-    def __init__(self, schedule: Schedule, k_tiles: int, checked: Counter[str]) -> None:
-        self.schedule = schedule
-        self.k_tiles = k_tiles
+
+def never_told() -> Violation:
+    """The breach of a part that is not named: its K is judged again from the beginning."""
+    raise AssertionError("only what is judged from the beginning can be named")
+
+
+@dataclass(frozen=True)
+class Registers:
+    """What an actor did to accumulators: those fenced, and the mma that may be in flight."""
+
+    fenced: frozenset[str]
+    issued: Mapping[str, tuple[Instance, ...]]
+
+
+NOTHING_ISSUED = Registers(frozenset(), {})
+
+
+@dataclass(frozen=True)
+class Past:
+    """What the rules must know of the beginning of a run that was judged before.
+
+    ``before`` is its reachability, ``accesses`` those that later ones must be compared with,
+    ``registers`` what each actor did; ``ends`` has the bits of the events that ended
+    ``asynchronous`` ops.
+    """
+
+    before: Sequence[int] = ()
+    accesses: Mapping[StorageKey, list[Interval]] = field(
+        default_factory=dict[StorageKey, list[Interval]]
+    )
+    registers: Mapping[int, Registers] = field(default_factory=dict[int, Registers])
+    ends: int = 0
+    asynchronous: int = 0
+
+
+Phases = list[tuple[int, Phase]]
+
+
+class Case:
+    """The part of a run that is judged, with its reachability, and a count of what was checked.
+
+    A run that was not forked is judged as a whole.  Else ``past`` says what its beginning comes to;
+    what has not ended is left to the forks that go on from it.
+    """
+
+    def __init__(self, run: CountingRun, checked: Counter[str], past: Past) -> None:
+        self.schedule = run.schedule
+        self.k_tiles = run.k_tiles
         self.checked = checked
-        self.matching = Matching(schedule, k_tiles)
-        self.before = reachability(self.matching.predecessors)
-        self.owners = [
-            (role, i) for role in schedule.roles for i in range(role.replica_count)
-        ]  # replica number -> role and index
+        self.matching = run
+        self.past = past
+        self.before = reachability(run.predecessors, past.before)
+        self.registers = dict(past.registers)  # kept up to date by the rule
+
+    @property
+    def owners(self) -> list[tuple[Role, int]]:
+        """Role and index of each replica number."""
+        return [(role, i) for role in self.schedule.roles for i in range(role.replica_count)]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.matching.first == 0 and self.matching.ended
+
+    # --- what is judged here
+    @cached_property
+    def issues(self) -> list[tuple[int, Instance, dict[int, int]]]:
+        """Ops on memory, with their replica and the issues of their actors: those that are over;
+        at the end of the run, all."""
+        run = self.matching
+        return [
+            (replica, run.replicas[replica][seq], actors)
+            for (replica, seq), actors in run.issues.items()
+            if run.ended or run.is_over(replica, seq)
+        ]
+
+    @cached_property
+    def intervals(self) -> dict[StorageKey, list[Interval]]:
+        return intervals(self)
+
+    def phases(self, log: BarrierLog) -> Phases:
+        """Phases with their numbers: those that completed; at the end of the run, all."""
+        end = len(log.phases) if self.matching.ended else log.current
+        return list(enumerate(log.phases[log.first : end], log.first))
 
     # --- order
     def is_before(self, u: int, v: int) -> bool:
         return bool(self.before[v] >> u & 1)
-
-    def all_before(self, nodes: Iterable[int], v: int) -> bool:
-        mask = 0
-        for u in nodes:
-            mask |= 1 << u
-        return not mask & ~self.before[v]
 
     def event(self, node: int) -> Event:
         return self.matching.events[node]

@@ -9,10 +9,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
-from schedgen.happens_before.case import Case, Violation
+from schedgen.happens_before.case import Breach, Case, Past, Violation
 from schedgen.happens_before.causes import causes_at
 from schedgen.happens_before.counting import counting_violations
+from schedgen.happens_before.forking import Stem
 from schedgen.happens_before.limits import limit_findings
+from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.products import coverage_violations
 from schedgen.happens_before.progress import progress_violations
 from schedgen.happens_before.races import storage_violations
@@ -108,25 +110,44 @@ def judge(schedule: Schedule, *, trips: Iterable[int]) -> Verdict:
     reached: list[int] = []
     reason = None
     left = TOTAL_EVENTS // 10 if findings else TOTAL_EVENTS
-    for k_tiles in trips:
+    stem = Stem(schedule, breaches)
+    all_clean = True
+    for k_tiles, following in _with_next(trips):
         if left <= 0:
             reason = f"the event budget was spent before K = {k_tiles}"
             break
         try:
-            case = Case(schedule, k_tiles, checked)
-            left -= max(len(case.before), LEAST_EVENTS)
+            clean = stem.judge(k_tiles, following) if all_clean else None
+            if clean is not None:
+                events, obligations = clean
+                checked += obligations
+            else:
+                all_clean = False
+                case = Case(Matching(schedule, k_tiles), checked, Past())
+                events = len(case.before)
+                findings += causes_at(case, violations(case), seen)
         except OverBudget:
             reason = f"K = {k_tiles} has more events than the checker unrolls"
             break
-        findings += causes_at(case, violations(case), seen)
+        left -= max(events, LEAST_EVENTS)
         reached.append(k_tiles)
     scope = (reached[0], reached[-1]) if reached else (0, -1)
     outcome = Outcome.REFUTED if findings else Outcome.BUDGET if reason else Outcome.CHECKED
     findings.sort(key=_order)
     return Verdict(
         outcome=outcome, scope=scope, findings=tuple(findings),
-        obligations=dict(sorted(checked.items())), reason=reason,
+        obligations={code: n for code, n in sorted(checked.items()) if n}, reason=reason,
     )  # fmt: skip
+
+
+def _with_next(trips: Iterable[int]) -> Iterator[tuple[int, int | None]]:
+    """Each K with the one after it."""
+    ahead = iter(trips)
+    here = next(ahead, None)
+    while here is not None:
+        following = next(ahead, None)
+        yield here, following
+        here = following
 
 
 def _order(f: Finding) -> tuple[int, str, tuple[str, int]]:
@@ -150,10 +171,16 @@ def _static(schedule: Schedule, checked: Counter[str]) -> Iterator[Finding]:
             yield finding
 
 
-def violations(case: Case) -> Iterator[Violation]:
-    """Everything that one K violates, causes and consequences alike."""
-    yield from progress_violations(case)
+def breaches(case: Case) -> Iterator[Breach]:
+    """Everything that a part of a run violates, to be told when asked."""
+    if case.matching.ended:
+        yield from progress_violations(case)
     yield from counting_violations(case)
     yield from register_violations(case)
     yield from storage_violations(case)
     yield from coverage_violations(case)
+
+
+def violations(case: Case) -> Iterator[Violation]:
+    """Everything that one K violates, causes and consequences alike."""
+    return (breach() for breach in breaches(case))

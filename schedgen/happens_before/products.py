@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
-from schedgen.diagnostics.finding import Row
 from schedgen.diagnostics.tensor import KCoverage, OutputCoverage
-from schedgen.happens_before.case import Case, Violation, declared_row, row
+from schedgen.happens_before.case import Breach, Case, Violation, declared_row, row
 from schedgen.happens_before.groups import executes
 from schedgen.happens_before.unroll import Instance, unroll
-from schedgen.ir.effects import AccRef, BufferRef, Engine, Executor, OutRef
+from schedgen.ir.effects import BufferRef, Engine, OutRef
 from schedgen.ir.schedule import Schedule
 
 
@@ -75,23 +75,19 @@ def _accumulator_stores(
     """Ops that move results, with the box of the accumulator that they read, if any."""
     tiles: dict[str, list[int]] = {}
     for i in program:
-        if not executes(i, 0):
+        if not i.facts.moves_results or not executes(i, 0):
             continue
-        accs = [a for a in i.effects.accesses if isinstance(a.location, AccRef)]
+        accs = i.facts.accumulators
         if i.effects.engine is Engine.TENSOR:
-            for access in accs:
-                assert isinstance(access.location, AccRef)
+            for name, access in accs:
                 assert access.tile is not None
-                tiles.setdefault(access.location.name, []).append(i.value(access.tile))
-        elif accs and not accs[0].writes:
-            if i.effects.executor is Executor.ELECTED and i.role.warps > 1:
+                tiles.setdefault(name, []).append(i.value(access.tile))
+        elif accs and not accs[0][1].writes:
+            if i.facts.elected and i.role.warps > 1:
                 continue  # one warp's part alone: the box is not stored
-            assert isinstance(accs[0].location, AccRef)
-            name = accs[0].location.name
-            yield (
-                i,
-                StoredBox(accumulator_box(schedule, i, name), tuple(tiles.get(name, ())), name, i),
-            )
+            name = accs[0][0]
+            box = accumulator_box(schedule, i, name)
+            yield i, StoredBox(box, tuple(tiles.get(name, ())), name, i)
         elif _writes_output(i):
             yield i, None
 
@@ -119,7 +115,10 @@ def products(
     schedule: Schedule, programs: list[list[Instance]]
 ) -> dict[Box, list[tuple[int, ...]]]:
     """For each cell of the output (cut at every box edge): the K tiles of each store to it."""
-    stored = list(stored_boxes(schedule, programs))
+    return _cells(schedule, list(stored_boxes(schedule, programs)))
+
+
+def _cells(schedule: Schedule, stored: list[StoredBox]) -> dict[Box, list[tuple[int, ...]]]:
     boxes = [s.box for s in stored]
     rows = sorted({0, schedule.tile.m, *(b.row for b in boxes), *(b.row_end for b in boxes)})
     cols = sorted({0, schedule.tile.n, *(b.col for b in boxes), *(b.col_end for b in boxes)})
@@ -131,47 +130,45 @@ def products(
     return cells
 
 
-def coverage_violations(case: Case) -> Iterator[Violation]:
+def coverage_violations(case: Case) -> Iterator[Breach]:
     """Every K tile once per stored accumulator, every output element stored once."""
     leave = case.matching.exit
     if leave is None:
         return
-    wanted = Counter(range(case.k_tiles))
-    for stored in stored_boxes(case.schedule, case.matching.replicas):
+    wanted = tuple(range(case.k_tiles))
+    stores = list(stored_boxes(case.schedule, case.matching.replicas))
+    for stored in stores:
         case.checked["SG209"] += max(case.k_tiles, 1)
-        found = Counter(stored.tiles)
-        wrong = [t for t in sorted({*wanted, *found}) if wanted[t] != found[t]]
-        if wrong:
-            finding = KCoverage(
-                acc=f"{stored.acc} of {stored.store.who}", tile=wrong[0], times=found[wrong[0]],
-                rows=(row("store", stored.store),), missing=None,
-                fix="let the mma of loop and peeled steps cover 0..K once",
-            )  # fmt: skip
-            key = ("SG209", stored.store.role.name, stored.acc)
-            yield Violation(finding, (leave,), False, key, rank=1)
-    yield from _output(case, leave)
-
-
-def _store_rows(case: Case, cell: Box) -> tuple[Row, ...]:
-    """The tile's line, and the stores that reach the cell."""
-    tile = case.schedule.tile
-    rows = [declared_row("tile", f"{tile.m} x {tile.n}", tile.place)]
-    for stored in stored_boxes(case.schedule, case.matching.replicas):
-        if stored.box.covers(cell.row, cell.col):
-            rows.append(row("store", stored.store))
-    return tuple(rows)
-
-
-def _output(case: Case, leave: int) -> Iterator[Violation]:
-    tile = case.schedule.tile
-    for cell, stores in products(case.schedule, case.matching.replicas).items():
+        if tuple(sorted(stored.tiles)) != wanted:
+            yield partial(_uncovered, case, stored, leave)
+    for cell, tiles in _cells(case.schedule, stores).items():
         case.checked["SG215"] += 1
+        tile = case.schedule.tile
         inside = cell.row < tile.m and cell.col < tile.n and cell.row >= 0 and cell.col >= 0
-        if len(stores) == (1 if inside else 0):
-            continue
-        text = f"rows {cell.row}..{cell.row_end}, columns {cell.col}..{cell.col_end}"
-        finding = OutputCoverage(
-            rows_text=text, times=len(stores), rows=_store_rows(case, cell), missing=None,
-            fix="let the stored accumulators tile the output tile exactly",
-        )  # fmt: skip
-        yield Violation(finding, (leave,), False, ("SG215",), rank=2)
+        if len(tiles) != (1 if inside else 0):
+            yield partial(_stored_often, case, cell, stores, leave)
+
+
+def _uncovered(case: Case, stored: StoredBox, leave: int) -> Violation:
+    wanted, found = Counter(range(case.k_tiles)), Counter(stored.tiles)
+    wrong = next(t for t in sorted({*wanted, *found}) if wanted[t] != found[t])
+    finding = KCoverage(
+        acc=f"{stored.acc} of {stored.store.who}", tile=wrong, times=found[wrong],
+        rows=(row("store", stored.store),), missing=None,
+        fix="let the mma of loop and peeled steps cover 0..K once",
+    )  # fmt: skip
+    key = ("SG209", stored.store.role.name, stored.acc)
+    return Violation(finding, (leave,), False, key, rank=1)
+
+
+def _stored_often(case: Case, cell: Box, stores: list[StoredBox], leave: int) -> Violation:
+    """A cell that is stored more or less than once; its rows are the tile's line and the stores."""
+    tile = case.schedule.tile
+    here = [s for s in stores if s.box.covers(cell.row, cell.col)]
+    rows = [declared_row("tile", f"{tile.m} x {tile.n}", tile.place)]
+    finding = OutputCoverage(
+        rows_text=f"rows {cell.row}..{cell.row_end}, columns {cell.col}..{cell.col_end}",
+        times=len(here), rows=(*rows, *(row("store", s.store) for s in here)), missing=None,
+        fix="let the stored accumulators tile the output tile exactly",
+    )  # fmt: skip
+    return Violation(finding, (leave,), False, ("SG215",), rank=2)

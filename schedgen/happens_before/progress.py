@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
-
-import networkx as nx
 
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.progress import (
@@ -28,39 +27,47 @@ from schedgen.happens_before.blame import (
     ring_byte_count,
 )
 from schedgen.happens_before.case import (
+    Breach,
     Case,
     Violation,
     declared_use,
     declared_use_number,
+    never_told,
     op_phrase,
     row,
     signals_ring,
 )
-from schedgen.happens_before.counting import lapped_violation
+from schedgen.happens_before.counting import early_wait, is_early, lapped_violation, target_of
 from schedgen.happens_before.record import Actor, BarrierLog, BarrierWaiting
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import RingBarrier
 from schedgen.ir.schedule import ops_of
 
 
-def progress_violations(case: Case) -> Iterator[Violation]:
+def progress_violations(case: Case) -> Iterator[Breach]:
     """Roots of a deadlock, or its cycle."""
     case.checked["SG307"] += len(case.matching.actors)
     blocked = case.matching.blocked
-    if not blocked:
-        return
+    if not case.is_whole:
+        yield from (never_told for _ in blocked)
+    elif blocked:
+        yield from (partial(replace, v, whole_run=True) for v in _deadlock(case, blocked))
+
+
+def _deadlock(case: Case, blocked: list[Actor]) -> list[Violation]:
     roots: list[Violation] = []
-    waits_for: nx.DiGraph[int] = nx.DiGraph()
+    waits_for: list[tuple[int, int]] = []
     for number, actor in enumerate(blocked):
         waiting = actor.waiting
         suppliers = _suppliers(case, blocked, actor)
         if waiting is not None and _was_lapped(waiting):
             roots.append(lapped_violation(waiting, waiting.declared or 0))
+        elif waiting is not None and waiting.declared is None and is_early(case, waiting):
+            roots.append(early_wait(waiting, target_of(waiting)))
         elif waiting is not None and not suppliers:
             roots.append(_root(case, waiting))
-        waits_for.add_edges_from((number, s) for s in suppliers)
-    for violation in roots or [_cycle(case, blocked, waits_for)]:
-        yield replace(violation, whole_run=True)
+        waits_for += [(number, s) for s in suppliers]
+    return roots or [_cycle(case, blocked, waits_for)]
 
 
 def _was_lapped(w: BarrierWaiting) -> bool:
@@ -113,7 +120,7 @@ def _root(case: Case, w: BarrierWaiting) -> Violation:
     ref = w.instance.effects.wait.barrier if w.instance.effects.wait is not None else None
     if isinstance(ref, RingBarrier):
         stages = w.instance.stages[ref.ring]
-        use = log.current * stages + log.key.index
+        use = log.current * stages + log.key.number
         finding, key = _ring_root(case, w, ref, use)
     else:
         finding, key = _plain_root(case, w), "SG301"
@@ -199,11 +206,8 @@ def _silent_releasers(case: Case, log: BarrierLog, ref: RingBarrier, use: int) -
     return [who for who in owners if who not in heard]
 
 
-def _cycle(case: Case, blocked: list[Actor], waits_for: nx.DiGraph[int]) -> Violation:
-    edges: list[tuple[int, int]] = []
-    if waits_for.number_of_edges():
-        edges = [(e[0], e[1]) for e in cast(Any, nx).find_cycle(waits_for)]
-    members = [blocked[first] for first, _ in edges] or blocked
+def _cycle(case: Case, blocked: list[Actor], waits_for: list[tuple[int, int]]) -> Violation:
+    members = [blocked[number] for number in _members_of_a_cycle(waits_for)] or blocked
     at = [actor.last for actor in members if actor.last is not None]
     rows: dict[str, Row] = {}
     for actor in members:
@@ -216,13 +220,22 @@ def _cycle(case: Case, blocked: list[Actor], waits_for: nx.DiGraph[int]) -> Viol
     return Violation(finding, tuple(at), True, ("SG307",))
 
 
+def _members_of_a_cycle(edges: list[tuple[int, int]]) -> list[int]:
+    import networkx as nx
+
+    if not edges:
+        return []
+    cycle = cast(list[tuple[int, int]], cast(Any, nx).find_cycle(nx.DiGraph(edges)))
+    return [first for first, _ in cycle]
+
+
 def _wanted(actor: Actor) -> str:
     w = actor.waiting
     if w is None:
         return "its sister warps"
     wait = w.instance.effects.wait
     if wait is not None and isinstance(wait.barrier, RingBarrier):
-        use = w.log.current * w.instance.stages[wait.barrier.ring] + w.log.key.index
+        use = w.log.current * w.instance.stages[wait.barrier.ring] + w.log.key.number
         what = "release" if wait.barrier.side == "empty" else "fill"
         return f"the {what} of use {use}"
     return f"phase {w.log.current} of {w.log.key}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.order import (
@@ -15,37 +16,50 @@ from schedgen.diagnostics.order import (
     UnorderedWrites,
     WrongTile,
 )
-from schedgen.happens_before.accesses import Interval, intervals, is_ordered
-from schedgen.happens_before.blame import acquired_before, without_acquire
-from schedgen.happens_before.case import Case, Violation, row
+from schedgen.happens_before.accesses import Interval, is_ordered
+from schedgen.happens_before.blame import acquired_before, is_handed_back, without_acquire
+from schedgen.happens_before.case import Breach, Case, Violation, row
 from schedgen.happens_before.suggest import release_fix
 from schedgen.ir.effects import Engine
 
 
-def storage_violations(case: Case) -> Iterator[Violation]:
+def storage_violations(case: Case) -> Iterator[Breach]:
     """Every violation of the order of accesses to shared memory."""
     told: dict[tuple[str, int, int], Violation] = {}
-    for key, accesses in intervals(case).items():
+    for key, accesses in case.intervals.items():
+        judged = {id(i) for i in case.past.accesses.get(key, ())}
         racing: set[int] = set()
-        for number, first in enumerate(accesses):
-            for second in accesses[number + 1 :]:
-                if _conflict(first, second):
-                    case.checked["SG203"] += 1
-                    if not is_ordered(case, first, second) and not is_ordered(case, second, first):
-                        racing |= {id(first), id(second)}
-                        ops = (key.name, id(first.instance.op), id(second.instance.op))
-                        if ops not in told:
-                            told[ops] = _race(case, first, second)
-                            yield told[ops]
-                        else:
-                            nodes = _pair_nodes(case, first, second)
-                            yield replace(told[ops], at=nodes)
-        yield from _contents(case, accesses, racing)
-        yield from _proxies(case, accesses)
+        for first, second in _conflicts(accesses, judged):
+            case.checked["SG203"] += 1
+            if not is_ordered(case, first, second) and not is_ordered(case, second, first):
+                racing |= {id(first), id(second)}
+                yield partial(_race_again, case, first, second, told)
+        yield from _contents(case, accesses, judged, racing)
+        yield from _proxies(case, accesses, judged)
+
+
+def _conflicts(accesses: list[Interval], judged: set[int]) -> Iterator[tuple[Interval, Interval]]:
+    """Pairs that conflict, but those that were judged before."""
+    for number, first in enumerate(accesses):
+        old = id(first) in judged
+        for second in accesses[number + 1 :]:
+            if _conflict(first, second) and not (old and id(second) in judged):
+                yield first, second
 
 
 def _conflict(first: Interval, second: Interval) -> bool:
     return (first.writes or second.writes) and first.instance is not second.instance
+
+
+def _race_again(
+    case: Case, first: Interval, second: Interval, told: dict[tuple[str, int, int], Violation]
+) -> Violation:
+    """The race of two ops, told once; every other pair of their accesses is the same one again."""
+    ops = (first.key.name, id(first.instance.op), id(second.instance.op))
+    if ops in told:
+        return replace(told[ops], at=_pair_nodes(case, first, second))
+    told[ops] = _race(case, first, second)
+    return told[ops]
 
 
 def _pair_nodes(case: Case, first: Interval, second: Interval) -> tuple[int, ...]:
@@ -119,7 +133,7 @@ def _overwrite(case: Case, writer: Interval, reader: Interval) -> Violation:
 def _unacquired(case: Case, writer: Interval) -> Violation | None:
     """The write goes into a ring use that its actor did not acquire."""
     ring = writer.key.name.partition(".")[0]
-    if writer.use is None or writer.ordinary:
+    if writer.use is None or writer.ordinary or not is_handed_back(case, ring):
         return None
     if acquired_before(case, writer.instance, writer.starts[0], ring, writer.use):
         return None
@@ -170,76 +184,75 @@ def _violation(
     return Violation(finding, _pair_nodes(case, first, second), False, key)
 
 
-def _contents(case: Case, accesses: list[Interval], racing: set[int]) -> Iterator[Violation]:
+def _contents(
+    case: Case, accesses: list[Interval], judged: set[int], racing: set[int]
+) -> Iterator[Breach]:
     """What a read finds: the last write before it, which must be there and be the right tile."""
     for number, reader in enumerate(accesses):
-        if reader.writes or id(reader) in racing:
+        if reader.writes or id(reader) in racing or id(reader) in judged:
             continue
         case.checked["SG201"] += 1
-        writes = [w for w in accesses[:number] if w.writes and is_ordered(case, w, reader)]
-        if not writes:
-            finding = ReadBeforeFill(
-                reader=reader.phrase, where=case.where(reader.key), filler=None,
-                rows=(case.storage_row(reader.key), row("read", reader.instance, tile=reader.tile)),
-                missing=f"a write to {case.where(reader.key)} -> {reader.phrase}",
-                fix="load or write it before it is read",
-            )  # fmt: skip
-            yield Violation(finding, reader.starts, False, _content_key("SG201", reader))
+        before = (w for w in reversed(accesses[:number]) if w.writes)
+        writer = next((w for w in before if is_ordered(case, w, reader)), None)
+        if writer is None:
+            yield partial(_never_filled, case, reader)
         elif reader.tile is not None:
-            yield from _tile(case, reader, writes[-1])
+            case.checked["SG202"] += 1
+            if writer.tile is not None and writer.tile != reader.tile:
+                yield partial(_wrong_tile, case, reader, writer)  # ordinary stores name no tile
 
 
-def _tile(case: Case, reader: Interval, writer: Interval) -> Iterator[Violation]:
-    case.checked["SG202"] += 1
-    if writer.tile is None or writer.tile == reader.tile:
-        return  # ordinary stores name no tile: what they wrote is not judged
+def _never_filled(case: Case, reader: Interval) -> Violation:
+    finding = ReadBeforeFill(
+        reader=reader.phrase, where=case.where(reader.key), filler=None,
+        rows=(case.storage_row(reader.key), row("read", reader.instance, tile=reader.tile)),
+        missing=f"a write to {case.where(reader.key)} -> {reader.phrase}",
+        fix="load or write it before it is read",
+    )  # fmt: skip
+    return Violation(finding, reader.starts, False, _content_key("SG201", reader))
+
+
+def _wrong_tile(case: Case, reader: Interval, writer: Interval) -> Violation:
     assert reader.tile is not None
+    assert writer.tile is not None
     finding = WrongTile(
         reader=f"the mma of {reader.instance.who}", where=case.where(reader.key),
         wanted=reader.tile, found=writer.tile, rows=_rows(case, writer, reader), missing=None,
         fix="let the load and the mma of one use name the same tile",
     )  # fmt: skip
-    yield Violation(finding, reader.starts, False, _content_key("SG202", reader), rank=1)
+    return Violation(finding, reader.starts, False, _content_key("SG202", reader), rank=1)
 
 
 def _content_key(code: str, reader: Interval) -> tuple[str, ...]:
     return (code, reader.key.name.partition(".")[0], reader.instance.role.name)
 
 
-def _proxies(case: Case, accesses: list[Interval]) -> Iterator[Violation]:
+def _proxies(case: Case, accesses: list[Interval], judged: set[int]) -> Iterator[Breach]:
     """An ordinary store needs a proxy fence by the same warp before an asynchronous access."""
     ordinary_writes = [w for w in accesses if w.writes and w.ordinary]
-    if not ordinary_writes:
-        return
-    fences = _proxy_fences(case)
-    for user in accesses:
+    for user in accesses if ordinary_writes else ():
         if user.ordinary:
             continue
         for writer in ordinary_writes:
-            if not is_ordered(case, writer, user):
+            old = id(user) in judged and id(writer) in judged
+            if old or not is_ordered(case, writer, user):
                 continue
             case.checked["SG210"] += 1
-            mine = fences.get((writer.replica, writer.actor), [])
-            if any(f > writer.starts[0] and _before_all(case, f, user) for f in mine):
-                continue
-            finding = MissingProxyFence(
-                writer=writer.phrase, reader=user.phrase, where=case.where(user.key),
-                rows=_rows(case, writer, user),
-                missing=f"{writer.phrase} -> fence proxy by the same warps -> {user.phrase}",
-                fix="`fence proxy` by every writer after its last write, before the sync",
-            )  # fmt: skip
-            key = ("SG210", user.key.name.partition(".")[0])
-            yield Violation(finding, user.starts, False, key, rank=2)
+            mine = case.matching.proxy_fences.get((writer.replica, writer.actor), [])
+            if not any(f > writer.first and _before_all(case, f, user) for f in mine):
+                yield partial(_unfenced, case, writer, user)
 
 
 def _before_all(case: Case, node: int, user: Interval) -> bool:
     return all(case.is_before(node, s) for s in user.starts)
 
 
-def _proxy_fences(case: Case) -> dict[tuple[int, int], list[int]]:
-    found: dict[tuple[int, int], list[int]] = {}
-    for (replica, seq), actors in case.matching.issues.items():
-        if case.matching.replicas[replica][seq].effects.fence == "proxy":
-            for actor, node in actors.items():
-                found.setdefault((replica, actor), []).append(node)
-    return found
+def _unfenced(case: Case, writer: Interval, user: Interval) -> Violation:
+    finding = MissingProxyFence(
+        writer=writer.phrase, reader=user.phrase, where=case.where(user.key),
+        rows=_rows(case, writer, user),
+        missing=f"{writer.phrase} -> fence proxy by the same warps -> {user.phrase}",
+        fix="`fence proxy` by every writer after its last write, before the sync",
+    )  # fmt: skip
+    key = ("SG210", user.key.name.partition(".")[0])
+    return Violation(finding, user.starts, False, key, rank=2)

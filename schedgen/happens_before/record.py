@@ -1,4 +1,8 @@
-"""What the counting run records: events, phases of barriers, waits, actors."""
+"""What the counting run records: events, phases of barriers, waits, actors.
+
+A run can be forked (module `counting_run`), so what a phase, a log or an actor goes on changing is
+copied by its ``fork``; what is past is shared.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ class EventKind(StrEnum):
     EXIT = "exit"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Event:
     """A node of the graph; nodes are numbered in the order of the counting run."""
 
@@ -32,13 +36,19 @@ class Event:
     actor: int | None
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Phase:
-    """The contributors that counted in one phase: (node, amount)."""
+    """The contributors that counted in one phase: (node, amount).
+
+    ``mask`` has the bits of all contributors; ``observers`` those of the returns by which waits for
+    the phase before this one ended, all of them while this one was current.
+    """
 
     arrivals: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     expects: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     landings: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    mask: int = 0
+    observers: int = 0
 
     @property
     def contributors(self) -> Iterator[int]:
@@ -46,16 +56,28 @@ class Phase:
             for node, _ in group:
                 yield node
 
+    def fork(self) -> Phase:
+        return Phase(
+            self.arrivals.copy(), self.expects.copy(), self.landings.copy(), self.mask,
+            self.observers,
+        )  # fmt: skip
 
-@dataclass(eq=False)
+
+@dataclass(slots=True, eq=False)
 class BarrierLog:
-    """A barrier as the counting run sees it: the machine's counters, and what each phase got."""
+    """A barrier as the counting run sees it: the machine's counters, and what each phase got.
+
+    ``by_threads``: it is a hardware named barrier, on which waits are entries.  ``first`` is the
+    phase that was current when the run was forked.
+    """
 
     key: BarrierKey
     count: int
+    by_threads: bool
     pending: int = 0
     tx: int = 0
     phases: list[Phase] = field(default_factory=lambda: [Phase()])
+    first: int = 0
 
     def __post_init__(self) -> None:
         self.pending = self.count
@@ -65,16 +87,22 @@ class BarrierLog:
         return len(self.phases) - 1
 
     def arrive(self, node: int, amount: int) -> None:
-        self.phases[-1].arrivals.append((node, amount))
+        phase = self.phases[-1]
+        phase.arrivals.append((node, amount))
+        phase.mask |= 1 << node
         self.pending -= amount
         self._flip()
 
     def expect(self, node: int, amount: int) -> None:
-        self.phases[-1].expects.append((node, amount))
+        phase = self.phases[-1]
+        phase.expects.append((node, amount))
+        phase.mask |= 1 << node
         self.tx += amount
 
     def land(self, node: int, amount: int) -> None:
-        self.phases[-1].landings.append((node, amount))
+        phase = self.phases[-1]
+        phase.landings.append((node, amount))
+        phase.mask |= 1 << node
         self.tx -= amount
         self._flip()
 
@@ -83,8 +111,15 @@ class BarrierLog:
             self.phases.append(Phase())
             self.pending = self.count
 
+    def fork(self) -> BarrierLog:
+        made = BarrierLog(self.key, self.count, self.by_threads)
+        made.pending, made.tx = self.pending, self.tx
+        made.phases = [*self.phases[:-1], self.phases[-1].fork()]
+        made.first = self.current
+        return made
 
-@dataclass(eq=False)
+
+@dataclass(slots=True, eq=False)
 class BarrierWaiting:
     """A wait and what it was matched to.
 
@@ -101,10 +136,21 @@ class BarrierWaiting:
     returned: int | None = None
     matched: int | None = None
 
+    def fork(self, log: BarrierLog) -> BarrierWaiting:
+        """The same wait, still blocked, in a forked run whose log of the barrier is ``log``."""
+        return BarrierWaiting(
+            log, self.instance, self.actor, self.start, self.declared, self.parity
+        )
 
-@dataclass(eq=False)
+
+@dataclass(slots=True, eq=False)
 class Actor:
-    """One of the warps (or groups of warps) that run a replica's program."""
+    """One of the warps (or groups of warps) that run a replica's program.
+
+    ``registers`` are the ops on accumulators that it issued, with their nodes, since the run was
+    forked; ``awaits`` its own count of awaits of plain barriers; ``store_groups_over`` how many of
+    its groups of stores it has waited for, by whether for their reading only.
+    """
 
     replica: int
     index: int
@@ -114,12 +160,20 @@ class Actor:
     last: int | None = None
     waiting: BarrierWaiting | None = None
     group_start: int | None = None
+    registers: list[tuple[int, Instance]] = field(default_factory=list[tuple[int, Instance]])
     awaits: dict[BarrierKey, int] = field(default_factory=dict[BarrierKey, int])
     store_groups_over: dict[bool, int] = field(default_factory=dict[bool, int])
 
     def rest(self) -> Iterator[Instance]:
         """What it has not executed, where it stopped included."""
         return (i for i in self.program[self.position :] if executes(i, self.index))
+
+    def fork(self, program: list[Instance], waiting: BarrierWaiting | None) -> Actor:
+        """The actor with a program that begins alike; ``waiting`` is its wait in the forked run."""
+        return Actor(
+            self.replica, self.index, self.threads, program, self.position, self.last, waiting,
+            self.group_start, [], self.awaits.copy(), self.store_groups_over.copy(),
+        )  # fmt: skip
 
 
 def actor_threads(role: Role) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from schedgen.diagnostics.tensor import OperandMismatch, StagingMismatch
 from schedgen.happens_before.case import declared_row, row
+from schedgen.happens_before.facts import facts_of
 from schedgen.happens_before.products import Box, accumulator_box
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import AccRef, BufferRef, Engine, SlotRef
@@ -19,8 +20,9 @@ def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tu
             for op in ops_of(role.body):
                 if op.effects().engine is not Engine.TENSOR:
                     continue
+                facts = facts_of(op, schedule)
                 i = Instance(
-                    0, op, op.effects(), role, replica, None, {"self": replica}, {}, schedule.stages
+                    0, op, facts, role, replica, None, {"self": replica}, {}, schedule.stages
                 )
                 yield from _operands(schedule, i)
 
@@ -75,5 +77,5 @@ def _stored_into(s: Schedule, role: Role, buffer: str) -> Iterator[Box]:
         writes = any(a.writes and a.location == BufferRef(buffer) for a in accesses)
         for replica in range(role.replica_count if accs and writes else 0):
             names = {"self": replica}
-            i = Instance(0, op, op.effects(), role, replica, None, names, {}, s.stages)
+            i = Instance(0, op, facts_of(op, s), role, replica, None, names, {}, s.stages)
             yield accumulator_box(s, i, accs[0])

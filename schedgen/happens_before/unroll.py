@@ -6,9 +6,11 @@ own pace; who executes an instance is the business of `matching`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from schedgen.happens_before.facts import Facts, facts_of, names_k
 from schedgen.ir.effects import (
     BarrierRef,
     BufferRef,
@@ -27,19 +29,17 @@ class OverBudget(Exception):
     """More op instances than the checker is willing to unroll."""
 
 
-@dataclass(frozen=True)
-class BarrierKey:
-    """One mbarrier, or one hardware named barrier: name and index make it unique."""
+class BarrierKey(NamedTuple):
+    """One mbarrier, or one hardware named barrier: name and number make it unique."""
 
     name: str
-    index: int
+    number: int
 
     def __str__(self) -> str:
-        return self.name if self.index < 0 else f"{self.name}[{self.index}]"
+        return self.name if self.number < 0 else f"{self.name}[{self.number}]"
 
 
-@dataclass(frozen=True)
-class StorageKey:
+class StorageKey(NamedTuple):
     """A piece of shared memory: a slab of a slot at a stage, or a whole staging buffer."""
 
     name: str
@@ -47,9 +47,9 @@ class StorageKey:
     stage: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Instance:
-    """One execution of an op by a replica.
+    """One execution of an op by a replica.  Not frozen, since there are thousands; never changed.
 
     ``seq`` is its ordinal in the replica's unrolled program (cursor moves count).  ``uses`` are the
     replica's ring cursors when it runs, ``k`` the value of the innermost named loop variable.
@@ -57,13 +57,17 @@ class Instance:
 
     seq: int
     op: Op
-    effects: Effects
+    facts: Facts
     role: Role
     replica: int
     k: int | None
     names: Mapping[str, int]
     uses: Mapping[str, int]
     stages: Mapping[str, int]
+
+    @property
+    def effects(self) -> Effects:
+        return self.facts.effects
 
     def value(self, expr: Expr) -> int:
         return evaluate(expr, self.names, self.stages)
@@ -73,19 +77,18 @@ class Instance:
         return self.uses[ring] + offset
 
     def barrier(self, ref: BarrierRef | NamedRef, offset: int) -> BarrierKey:
-        match ref:
-            case RingBarrier(ring, _):
-                return BarrierKey(str(ref), self.use(ring, offset) % self.stages[ring])
-            case PlainBarrier(name):
-                return BarrierKey(name, -1)
-            case NamedRef(name, index):
-                return BarrierKey(name, -1 if index is None else self.value(index))
+        if isinstance(ref, RingBarrier):
+            ring = ref.ring
+            return BarrierKey(str(ref), (self.uses[ring] + offset) % self.stages[ring])
+        if isinstance(ref, PlainBarrier) or ref.index is None:
+            return BarrierKey(ref.name, -1)
+        return BarrierKey(ref.name, self.value(ref.index))
 
     def storage(self, ref: SlotRef | BufferRef, offset: int) -> StorageKey:
         if isinstance(ref, BufferRef):
             return StorageKey(ref.name, 0, 0)
         slab = 0 if ref.slab is None else self.value(ref.slab)
-        stage = self.use(ref.ring, offset) % self.stages[ref.ring]
+        stage = (self.uses[ref.ring] + offset) % self.stages[ref.ring]
         return StorageKey(f"{ref.ring}.{ref.slot}", slab, stage)
 
     @property
@@ -95,13 +98,11 @@ class Instance:
     @property
     def negative_use(self) -> tuple[str, int] | None:
         """Ring and use, where a lag reaches before the first use."""
-        e = self.effects
-        refs = [(w.barrier, w.offset) for w in (e.wait, e.signal) if w is not None]
-        rings = [(r.ring, off) for r, off in refs if isinstance(r, RingBarrier)]
-        rings += [
-            (a.location.ring, a.offset) for a in e.accesses if isinstance(a.location, SlotRef)
-        ]
-        return next(((r, self.use(r, off)) for r, off in rings if self.use(r, off) < 0), None)
+        for ring, offset in self.facts.rings:
+            use = self.uses[ring] + offset
+            if use < 0:
+                return ring, use
+        return None
 
 
 def unroll(
@@ -111,63 +112,146 @@ def unroll(
 
     Raises `OverBudget` beyond ``budget`` instances (or as many empty loop turns).
     """
-    return list(_Walk(schedule, role, replica, budget).run(k_tiles))
+    return Unroller(schedule).unroll(role, replica, k_tiles, budget)
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """What one run of a loop's or guard's body came to that does not mention K."""
+
+    seq: int
+    uses: Mapping[str, int]
+    made: list[Instance]
+    uses_after: Mapping[str, int]
+    spent: int
+
+
+class Unroller:
+    """Unrolls for one K after another: blocks that come to the same again are taken as they are."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.facts: dict[int, Facts] = {}
+        self.blocks: dict[tuple[int, ...], _Block] = {}
+        self._mentioning: dict[int, bool] = {}
+
+    def unroll(self, role: Role, replica: int, k_tiles: int, budget: int) -> list[Instance]:
+        walk = _Walk(self, role, replica, budget)
+        walk.body(role.body, {"K": k_tiles, "self": replica}, None, (replica,))
+        return walk.made
+
+    def facts_of(self, op: Op) -> Facts:
+        facts = self.facts.get(id(op))
+        if facts is None:
+            facts = self.facts[id(op)] = facts_of(op, self.schedule)
+        return facts
+
+    def body_mentions_k(self, block: Loop | If) -> bool:
+        """Whether K plays a part inside the block."""
+        known = self._mentioning.get(id(block))
+        if known is None:
+            known = self._mentioning[id(block)] = any(map(self._mentions_k, block.body))
+        return known
+
+    def _mentions_k(self, stmt: Stmt) -> bool:
+        if isinstance(stmt, Loop):
+            bounds = (stmt.first, stmt.end)
+        elif isinstance(stmt, If):
+            bounds = (stmt.guard.left, stmt.guard.right)
+        else:
+            return self.facts_of(stmt).mentions_k
+        return any(map(names_k, bounds)) or self.body_mentions_k(stmt)
 
 
 class _Walk:
-    def __init__(self, schedule: Schedule, role: Role, replica: int, budget: int) -> None:
+    """The walk through one program; ``at`` are the replica and the turns of the loops around."""
+
+    def __init__(self, unroller: Unroller, role: Role, replica: int, budget: int) -> None:
+        self.unroller = unroller
         self.role = role
         self.replica = replica
-        self.stages = schedule.stages
-        self.cursors = dict.fromkeys(self.stages, 0)
-        self.snapshot: Mapping[str, int] = dict(self.cursors)
-        self.effects: dict[int, Effects] = {}
-        self.seq = 0
+        self.stages = unroller.schedule.stages
+        self.uses: Mapping[str, int] = dict.fromkeys(self.stages, 0)
+        self.made: list[Instance] = []
         self.left = budget
 
-    def run(self, k_tiles: int) -> Iterator[Instance]:
-        yield from self._body(self.role.body, {"K": k_tiles, "self": self.replica}, None)
-
-    def _spend(self) -> None:
-        self.left -= 1
+    def _spend(self, amount: int) -> None:
+        self.left -= amount
         if self.left < 0:
             raise OverBudget
 
-    def _body(
-        self, body: tuple[Stmt, ...], names: Mapping[str, int], k: int | None
-    ) -> Iterator[Instance]:
+    def body(
+        self, body: tuple[Stmt, ...], names: Mapping[str, int], k: int | None, at: tuple[int, ...]
+    ) -> None:
         for stmt in body:
-            self._spend()
+            self._spend(1)
             if isinstance(stmt, Loop):
                 first = evaluate(stmt.first, names, self.stages)
                 end = evaluate(stmt.end, names, self.stages)
                 for value in range(first, end):
-                    self._spend()
+                    self._spend(1)
                     inner = k if stmt.var == "_" else value
-                    yield from self._body(stmt.body, {**names, stmt.var: value}, inner)
+                    self._block(stmt, {**names, stmt.var: value}, inner, (*at, value))
             elif isinstance(stmt, If):
                 if holds(stmt.guard, names, self.stages):
-                    yield from self._body(stmt.body, names, k)
+                    self._block(stmt, names, k, at)
             else:
-                yield self._instance(stmt, names, k)
+                self._instance(stmt, names, k)
 
-    def _instance(self, op: Op, names: Mapping[str, int], k: int | None) -> Instance:
-        effects = self.effects.get(id(op))
-        if effects is None:
-            effects = self.effects[id(op)] = op.effects()
-        made = Instance(
-            self.seq, op, effects, self.role, self.replica, k, names, self.snapshot, self.stages
+    def _block(
+        self, block: Loop | If, names: Mapping[str, int], k: int | None, at: tuple[int, ...]
+    ) -> None:
+        """The body of a loop or guard, from another K if it begins as it did there."""
+        key = (id(block), *at)
+        known = self.unroller.blocks.get(key)
+        seq, uses, left = len(self.made), self.uses, self.left
+        if known is not None and known.seq == seq and known.uses == uses:
+            self._spend(known.spent)
+            self.made += known.made
+            self.uses = known.uses_after
+            return
+        self.body(block.body, names, k, at)
+        if not self.unroller.body_mentions_k(block):
+            made, spent = self.made[seq:], left - self.left
+            self.unroller.blocks[key] = _Block(seq, uses, made, self.uses, spent)
+
+    def _instance(self, op: Op, names: Mapping[str, int], k: int | None) -> None:
+        facts = self.unroller.facts_of(op)
+        made, uses = self.made, self.uses
+        made.append(
+            Instance(len(made), op, facts, self.role, self.replica, k, names, uses, self.stages)
         )
-        self.seq += 1
-        if effects.cursor is not None:
-            self._move(effects, names)
-        return made
+        cursor = facts.effects.cursor
+        if cursor is not None:
+            to = cursor.to
+            use = uses[cursor.ring] + 1 if to is None else evaluate(to, names, self.stages)
+            self.uses = {**uses, cursor.ring: use}
 
-    def _move(self, effects: Effects, names: Mapping[str, int]) -> None:
-        cursor = effects.cursor
-        assert cursor is not None
-        if cursor.to is None:
-            self.cursors[cursor.ring] += 1
-        else:
-            self.cursors[cursor.ring] = evaluate(cursor.to, names, self.stages)
-        self.snapshot = dict(self.cursors)
+
+STRIDE = 32
+
+
+def common_beginning(first: list[Instance], second: list[Instance]) -> int:
+    """How many instances two programs of one replica, for two K, begin with alike.
+
+    Alike are the same op with the same uses and loop variables, so with the same values wherever
+    it does not mention K itself.
+    """
+    number, end = 0, min(len(first), len(second))
+    while number < end:
+        stop = min(number + STRIDE, end)
+        if first[number:stop] == second[number:stop]:  # the very same instances
+            number = stop
+            continue
+        while number < stop:
+            a, b = first[number], second[number]
+            if a is not b and not _alike(a, b):
+                return number
+            number += 1
+    return end
+
+
+def _alike(a: Instance, b: Instance) -> bool:
+    if a.op is not b.op or a.facts.mentions_k or a.k != b.k or a.uses != b.uses:
+        return False
+    return all(b.names.get(name) == value for name, value in a.names.items() if name != "K")

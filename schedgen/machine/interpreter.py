@@ -208,13 +208,14 @@ class Machine:
         signal = here.effects.signal
         if signal is not None and here.signalled is not None:
             barrier = self.state.barriers[here.signalled]
+            warps = len(known.warps)  # each warp that the actor stands for signals
             if signal.expected:
-                barrier.expect(signal.expected)
+                barrier.expect(signal.expected * warps)
             if signal.arrivals and barrier.pending <= 0:
                 name = self.program.barriers[here.signalled][0]
                 message = f"{name} gets an arrival more than its phase counts"
                 self._report("count", message, actor, here, name, None)
-            barrier.arrive(signal.arrivals)
+            barrier.arrive(signal.arrivals * warps)
             if here.delivered and here.effects.engine is Engine.WARP:
                 barrier.deliver(here.delivered)
         self._leave(actor)

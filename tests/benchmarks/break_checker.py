@@ -27,15 +27,16 @@ if str(ROOT) not in sys.path:
 
 import schedgen as sg  # noqa: E402
 from schedgen.happens_before import (  # noqa: E402
+    case,
     counting,
+    counting_run,
     every_k,
     judge,
-    matching,
     races,
     registers,
 )
-from schedgen.happens_before.matching import Matching  # noqa: E402
-from schedgen.happens_before.record import EventKind  # noqa: E402
+from schedgen.happens_before.counting_run import CountingRun as Run  # noqa: E402
+from schedgen.happens_before.record import BarrierLog, EventKind  # noqa: E402
 from schedgen.ir.effects import Engine  # noqa: E402
 from schedgen.ir.schedule import WARP_THREADS  # noqa: E402
 
@@ -93,20 +94,20 @@ def rule(module: object, name: str) -> list[Patch]:
     return [(module, name, NOTHING)]
 
 
-Edit = Callable[[Matching, EventKind, Any, int | None, list[int]], Iterable[int]]
+Edit = Callable[[Run, EventKind, Any, int | None, list[int]], Iterable[int]]
 
 
 def edges(edit: Edit) -> list[Patch]:
     """The event graph is built with other predecessors."""
-    original = Matching._event
+    original = Run._event
 
-    def event(self: Matching, kind: EventKind, instance: Any, actor: int | None, after: Any) -> int:
+    def event(self: Run, kind: EventKind, instance: Any, actor: int | None, after: Any) -> int:
         return original(self, kind, instance, actor, edit(self, kind, instance, actor, [*after]))
 
-    return [(Matching, "_event", event)]
+    return [(Run, "_event", event)]
 
 
-def by_actor(m: Matching, nodes: Iterable[int], instance: Any, actor: int | None) -> list[int]:
+def by_actor(m: Run, nodes: Iterable[int], instance: Any, actor: int | None) -> list[int]:
     """Those of the nodes that the actor of a replica executed itself."""
     return [
         n for n in nodes
@@ -118,7 +119,7 @@ def by_actor(m: Matching, nodes: Iterable[int], instance: Any, actor: int | None
 def without(kind: EventKind, *, of: EventKind) -> list[Patch]:
     """Events of a kind come without their predecessors of another kind."""
 
-    def edit(m: Matching, k: EventKind, _i: Any, _a: int | None, after: list[int]) -> list[int]:
+    def edit(m: Run, k: EventKind, _i: Any, _a: int | None, after: list[int]) -> list[int]:
         return [n for n in after if m.events[n].kind is not of] if k is kind else after
 
     return edges(edit)
@@ -127,16 +128,14 @@ def without(kind: EventKind, *, of: EventKind) -> list[Patch]:
 def returns_without_others(effect: str) -> list[Patch]:
     """A wait returns with nothing before it but its own actor."""
 
-    def edit(m: Matching, k: EventKind, i: Any, a: int | None, after: list[int]) -> list[int]:
+    def edit(m: Run, k: EventKind, i: Any, a: int | None, after: list[int]) -> list[int]:
         concerned = k is EventKind.RETURN and getattr(i.effects, effect) is not None
         return by_actor(m, after, i, a) if concerned else after
 
     return edges(edit)
 
 
-def sisters_at_random(
-    m: Matching, k: EventKind, i: Any, a: int | None, after: list[int]
-) -> list[int]:
+def sisters_at_random(m: Run, k: EventKind, i: Any, a: int | None, after: list[int]) -> list[int]:
     """Sister warps do not execute their program in order."""
     if i is None or not a or k not in (EventKind.ISSUE, EventKind.START, EventKind.RETURN):
         return after
@@ -144,7 +143,7 @@ def sisters_at_random(
     return [n for n in after if n not in own]
 
 
-def elected_alone(m: Matching, k: EventKind, _i: Any, _a: int | None, after: list[int]):
+def elected_alone(m: Run, k: EventKind, _i: Any, _a: int | None, after: list[int]):
     """An mma may retire when the elected warp has issued it."""
     if k is not EventKind.RETIRE:
         return after
@@ -153,19 +152,19 @@ def elected_alone(m: Matching, k: EventKind, _i: Any, _a: int | None, after: lis
 
 def ends_at_issue(engine: Engine) -> list[Patch]:
     """Accesses of an engine are over when they are issued."""
-    original = Matching.end_of
+    original = Run.end_of
 
-    def end_of(self: Matching, replica: int, seq: int, actor: int) -> int | None:
+    def end_of(self: Run, replica: int, seq: int, actor: int) -> int | None:
         if self.replicas[replica][seq].effects.engine is engine:
             return self.issues[replica, seq][actor]
         return original(self, replica, seq, actor)
 
-    return [(Matching, "end_of", end_of)]
+    return [(Run, "end_of", end_of)]
 
 
-def intervals_of_the_elected(case: Any) -> Any:
+def intervals_of_the_elected(judged: Any) -> Any:
     """A collective access is taken to begin with the elected warp's issue."""
-    made = INTERVALS(case)
+    made = INTERVALS(judged)
     return {
         key: sorted((dataclasses.replace(i, starts=i.starts[:1]) for i in group), key=_first)
         for key, group in made.items()
@@ -190,7 +189,7 @@ def half_as_far(schedule: sg.Schedule) -> Any:
 
 
 PROVE = every_k.prove
-INTERVALS = races.intervals
+INTERVALS = case.intervals
 E = EventKind
 BREAKS: dict[str, list[Patch]] = {
     "edge: program order of sister warps": edges(sisters_at_random),
@@ -205,17 +204,15 @@ BREAKS: dict[str, list[Patch]] = {
     "edge: entry -> return of a named barrier": returns_without_others("sync"),
     "edge: landing -> return of a barrier wait": without(E.RETURN, of=E.LAND),
     "actors: one for each role": [
-        (matching, "actor_threads", lambda role: [WARP_THREADS * role.warps])
+        (counting_run, "actor_threads", lambda role: [WARP_THREADS * role.warps])
     ],
     "interval: an mma ends at its issue": ends_at_issue(Engine.TENSOR),
     "interval: a load ends at its issue": ends_at_issue(Engine.TMA),
     "interval: a TMA store ends at its issue": ends_at_issue(Engine.TMA_STORE),
     "interval: a collective op begins with the elected warp": [
-        (races, "intervals", intervals_of_the_elected)
+        (case, "intervals", intervals_of_the_elected)
     ],
-    "barrier: a phase closes at its first arrival": [
-        (matching.BarrierLog, "_flip", exact_count_ignored)
-    ],
+    "barrier: a phase closes at its first arrival": [(BarrierLog, "_flip", exact_count_ignored)],
     "P1: surplus of arrivals": rule(counting, "_too_many"),
     "P1, P2: a wait that lacks arrivals or bytes": rule(judge, "progress_violations"),
     "P2: an expect after the arrivals": rule(counting, "_late_expects"),
