@@ -165,21 +165,37 @@ def test_known_schedules(file):
     compare(schedule, bounded(schedule))
 
 
-V4 = sg.show(sg.load("hopper_matmul_v4"))
+LATE = {
+    "a tile that depends on K": ("v4", {"load tma.B k": "load tma.B max(k, K - 3)"}, 4),
+    "another use": ("v4", {
+        "warpgroup {": "warpgroup { if K < 4 { fence } if K > 3 { advance tma }",
+    }, 4),
+    "a later wait": ("v4", {"    wait 0": "    if K < 4 { wait 0 } wait 1"}, 4),
+    "a write over what was read long ago": ("v4", {
+        "role consumer": "role late warp { if K > 2 { write tma.B } }\nrole consumer",
+    }, 3),
+    "a store of what is in flight": ("v5", {
+        "  store acc -> c": "if K < 4 { store acc -> c }",
+        "  wait 0": "if K > 3 { store acc -> c }\n  wait 0",
+    }, 4),
+    "a commit beyond what is common": ("v4", {
+        "    commit\n    wait 0\n    release tma.empty\n": (
+            "    if k < K - 1 { commit wait 0 release tma.empty }\n"
+        ),
+        "  store acc -> c": "commit wait 0 if K > 0 { release tma.empty lag 1 } store acc -> c",
+    }, None),
+}  # fmt: skip
+"""Edits of a kernel, and the K from which on it is wrong: what is alike for two K and is not."""
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "k"),
-    [
-        ("load tma.B k", "load tma.B max(k, K - 3)", 4),
-        ("warpgroup {", "warpgroup { if K < 4 { fence } if K > 3 { advance tma }", 4),
-        ("wait 0\n    release", "if K < 4 { wait 0 } wait 1\n    release", 4),
-    ],
-    ids=["a tile that depends on K", "another use", "a later wait"],
-)
-def test_alike_but_for_k(old, new, k):
-    """What looks alike for two K and is not."""
-    schedule = sg.parse(V4.replace(old, new), name="late.sched")
+@pytest.mark.parametrize("name", LATE)
+def test_late(name):
+    kernel, edits, k = LATE[name]
+    text = sg.show(sg.load(f"hopper_matmul_{kernel}"))
+    for old, new in edits.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    schedule = sg.parse(text, name="late.sched")
     assert first_refuted(schedule, range(9))[0] == k
     compare(schedule, range(9))
 
