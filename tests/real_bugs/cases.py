@@ -86,22 +86,7 @@ CASES = [
          "A conversion on the fly is not in the language: slots are declared as they are held."),
 ]  # fmt: skip
 
-DISAGREES = {
-    "b04_delay_forgotten": (
-        "told as SG205: the ring has no empty barrier in use, so the load is blamed for a missing "
-        "acquire and the mma that still reads is not named"
-    ),
-    "b07_wait_after_the_sync": "told as SG205, as b04_delay_forgotten",
-    "b13_two_ahead_in_two_buffers": "told as SG205, as b04_delay_forgotten",
-    "b21_parity_of_the_loop_counter": (
-        "told as SG310 and SG307: P4 is not asked of waits that block, so the parity that is a "
-        "phase early is told as a fill that is missing"
-    ),
-    "b29_good_one_arrival_per_warp_of_four": (
-        "refused with SG301: an arrival by all warps counts once per actor, which is three for a "
-        "role of four warps"
-    ),
-}
+DISAGREES: dict[str, str] = {}
 """Forms that the checker judges otherwise than their first line says, and why."""
 
 

@@ -20,10 +20,7 @@ GOOD = [f for f in FILES if header(f)["expect"] == "clean"]
 STATIC = {"SG105", "SG501"}
 """Codes that no execution shows."""
 
-WITHOUT_PROOF = {
-    "b21_good_one_barrier_each_step", "b21_good_parity_of_the_barrier",
-    "b46_good_store_awaited_before_the_work_tile", "b57_good_producer_starts_at_parity_1",
-}  # fmt: skip
+WITHOUT_PROOF = {"b46_good_store_awaited_before_the_work_tile"}
 """Good forms with an escape or a guard that the proof for every K does not take."""
 
 STATES = 3_000

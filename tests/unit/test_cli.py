@@ -21,7 +21,7 @@ def test_show_goes_into_check(kernel):
     shown = schedgen("show", kernel)
     checked = schedgen("check", "-", "--format", "json", stdin=shown.out)
     assert (shown.code, shown.err, checked.code, checked.err) == (0, "", 0, "")
-    assert json.loads(checked.out)["verdict"] == "checked"
+    assert json.loads(checked.out)["verdict"] == "proved"
 
 
 def value_of(result, code):
@@ -41,9 +41,9 @@ def test_json_of_what_is_right():
     assert value["schedule"] == {
         "name": "hopper_matmul_v5", "source": "hopper_matmul_v5", "text": V5,
     }  # fmt: skip
-    assert (value["verdict"], value["findings"]) == ("checked", [])
-    low, high = value["scope"]["k"]
-    assert (low, high >= 2 * 4 + 1 + 2) == (0, True)
+    assert (value["verdict"], value["findings"]) == ("proved", [])
+    assert value["scope"] == {"k": "all"}
+    assert value["certificate"]["explicit"] >= 2 * 4 + 1 + 2
     assert all(isinstance(n, int) and n > 0 for n in value["obligations"].values())
     assert value["version"] == sg.__version__
 
@@ -209,7 +209,7 @@ def test_demo_shows_the_whole_way(tmp_path):
     target = tmp_path / "v5.py"
     result = schedgen("demo", "-o", target)
     assert result.code == 0
-    for words in ("V4", "wait 1\n", "release tma.empty lag 1", "checked for K = 0..", str(target),
+    for words in ("V4", "wait 1\n", "release tma.empty lag 1", "proved for every K >= 0", str(target),
                   "right, relative error"):  # fmt: skip
         assert words in result.out
     assert target.read_text() == schedgen("emit", "hopper_matmul_v5").out
