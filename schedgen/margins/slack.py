@@ -120,7 +120,7 @@ def _slack(edges: list[Edge], of_barrier: set[Edge]) -> int | None:
 
 def _progresses(edges: list[Edge]) -> bool:
     try:
-        descent(folded(edges))
+        descent(edges)
     except Obstacle:
         return False
     return True

@@ -101,30 +101,30 @@ def test_a_fault_at_one_turn():
     assert [(f.code, f.k) for f in verdict.findings] == [("SG206", 16), ("SG203", 19)]
 
 
-def graph_of(*edges):
-    return folded(edges)
+def edges_of(*edges):
+    return edges
 
 
 def test_descent_of_a_graph_without_backward_edges():
-    assert descent(graph_of((0, 1, 0), (1, 0, 1))) == 0
+    assert descent(edges_of((0, 1, 0), (1, 0, 1))) == 0
 
 
 def test_descent_is_the_least_weight_of_a_path():
-    assert descent(graph_of((0, 1, -2), (1, 2, -1), (2, 0, 4))) == 3
+    assert descent(edges_of((0, 1, -2), (1, 2, -1), (2, 0, 4))) == 3
 
 
 @pytest.mark.parametrize("last", [3, 2])
 def test_a_cycle_that_does_not_move_on_is_a_deadlock(last):
     with pytest.raises(Obstacle, match="in a circle"):
-        descent(graph_of((0, 1, -2), (1, 2, -1), (2, 0, last)))
+        descent(edges_of((0, 1, -2), (1, 2, -1), (2, 0, last)))
 
 
 def test_a_cycle_within_one_turn_is_a_deadlock():
     with pytest.raises(Obstacle, match="in a circle"):
-        descent(graph_of((0, 1, 0), (1, 0, 0), (1, 1, 1)))
+        descent(edges_of((0, 1, 0), (1, 0, 0), (1, 1, 1)))
 
 
 def test_folding_keeps_the_least_weight():
-    graph = graph_of((0, 1, 2), (0, 1, 1), (1, 0, 3))
+    graph = folded([(0, 1, 2), (0, 1, 1), (1, 0, 3)])
     assert isinstance(graph, nx.DiGraph)
     assert graph[0][1]["weight"] == 1

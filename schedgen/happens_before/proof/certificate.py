@@ -77,7 +77,7 @@ from math import gcd
 
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.proof.columns import Columns, Shape
-from schedgen.happens_before.proof.folded import descent, folded
+from schedgen.happens_before.proof.folded import descent
 from schedgen.happens_before.proof.parities import require_parities
 from schedgen.happens_before.proof.phases import (
     phase_reach,
@@ -211,7 +211,7 @@ class _Prover:
         require_parities(columns)
         require_moving_uses(columns)
         shapes = [columns.shape(m) for m in range(len(columns.lengths))]
-        back = max((descent(folded(s.inner)) for s in shapes), default=0)
+        back = max((descent(s.inner) for s in shapes), default=0)
         distance = max((abs(d) for s in shapes for _, _, d in s.inner), default=0)
         ragged = max((max(s.left, s.right) for s in shapes), default=0)
         if max(distance, ragged - 1) > reach:
