@@ -21,7 +21,7 @@ STATIC = {"SG105", "SG501"}
 """Codes that no execution shows."""
 
 WITHOUT_PROOF = {"b46_good_store_awaited_before_the_work_tile"}
-"""Good forms with an escape or a guard that the proof for every K does not take."""
+"""Good forms with a guard that the proof for every K does not take."""
 
 STATES = 3_000
 """States that the explorer may visit at one K."""
@@ -29,18 +29,9 @@ STATES = 3_000
 
 def params(files):
     """The forms, those that are judged otherwise marked as failing (xfail is strict here)."""
-    return [
-        pytest.param(
-            file,
-            id=file.stem,
-            marks=[pytest.mark.xfail(reason=reason) for reason in reasons_of(file)],
-        )
-        for file in files
-    ]
-
-
-def reasons_of(file):
-    return [DISAGREES[file.stem]] if file.stem in DISAGREES else []
+    reasons = {file: DISAGREES.get(file.stem) for file in files}
+    marks = {f: [pytest.mark.xfail(reason=why)] if why else [] for f, why in reasons.items()}
+    return [pytest.param(file, id=file.stem, marks=marks[file]) for file in files]
 
 
 def expected(file):
