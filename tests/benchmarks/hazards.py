@@ -1,7 +1,7 @@
 """The hazard benchmark: every single edit of some kernels, and real bugs, judged and judged again.
 
 ``python -m tests.benchmarks.hazards --write docs/hazards.md`` runs everything and writes the tables
-of that page; all but the ms column is the same each time.  ``--kernel NAME`` runs one.
+of that page; all but the times is the same in each run.  ``--kernel V5`` tries one column alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 
 import schedgen as sg
 from schedgen.ir.schedule import Schedule
-from tests.benchmarks.evidence import STATES, Judged, judged
+from tests.benchmarks.evidence import Judged, judged
 from tests.benchmarks.mutations import OPERATORS, mutants
-from tests.real_bugs.cases import CASES, DISAGREES, Case, header
+from tests.real_bugs.cases import CASES, DISAGREES, KINDS, Case, header
 
 KERNELS = {
     "V4": "hopper_matmul_v4",
@@ -189,6 +189,9 @@ def real_bug_page() -> Iterator[str]:
         f"{len(bad)} bad forms, {len(good)} good ones; {len(others)} judged otherwise.**"
     )
     yield ""
+    told = [f"{kind} {'/'.join(codes)}" for kind, codes in KINDS.items() if codes]
+    yield f"Kinds of the reports and the codes that tell them: {', '.join(told)}."
+    yield ""
     yield "| case | kind | in | form: verdict | remark |"
     yield "| --- | --- | --- | --- | --- |"
     for case in CASES:
@@ -230,18 +233,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="rewrite the tables of a page")
     parser.add_argument("--kernel", action="append", choices=list(KERNELS), help="only these")
+    parser.add_argument("--bugs", action="store_true", help="the table of real bugs alone")
     asked = parser.parse_args()
-    start = time.monotonic()
-    found = run([KERNELS[title] for title in asked.kernel or KERNELS])
-    mutations = list(mutation_page(found, time.monotonic() - start))
-    bugs = list(real_bug_page())
-    print("\n".join([*mutations, "", *bugs]))
-    print(f"({STATES} states per mutant)", file=sys.stderr)
-    if asked.write is not None:
-        page = written(asked.write.read_text(encoding="utf-8"), "mutations", mutations)
-        asked.write.write_text(written(page, "real bugs", bugs), encoding="utf-8")
-    wrong = {"missed", "false alarm"}
-    return int(any(j.result in wrong for ones in found.values() for j in ones))
+    if asked.kernel and asked.write:
+        parser.error("a page has all kernels: `--write` goes without `--kernel`")
+    parts, wrong = {"real bugs": list(real_bug_page())}, False
+    if not asked.bugs:
+        start = time.monotonic()
+        found = run([KERNELS[title] for title in asked.kernel or KERNELS])
+        parts["mutations"] = list(mutation_page(found, time.monotonic() - start))
+        wrong = any(j.result in ("missed", "false alarm") for js in found.values() for j in js)
+    for name, lines in parts.items():
+        print("\n".join([*lines, ""]))
+        if asked.write is not None:
+            page = asked.write.read_text(encoding="utf-8")
+            asked.write.write_text(written(page, name, lines), encoding="utf-8")
+    return int(wrong)
 
 
 if __name__ == "__main__":

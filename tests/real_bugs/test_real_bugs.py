@@ -11,7 +11,7 @@ import pytest
 
 import schedgen as sg
 from schedgen.machine import adversaries, execute, explore, seeded
-from tests.real_bugs.cases import CASES, DISAGREES, HERE, header
+from tests.real_bugs.cases import CASES, DISAGREES, HERE, KINDS, header
 
 FILES = sorted(HERE.glob("*.sched"))
 BAD = [f for f in FILES if header(f)["expect"] != "clean"]
@@ -122,3 +122,11 @@ def test_cases_that_are_in_have_a_bad_and_a_good_form():
     for case in (case for case in CASES if case.status == "in"):
         kinds = {"_good_" in file.stem for file in case.files}
         assert kinds == {True, False} or case.id in ("B18", "B22"), case.id  # they share B17's
+
+
+def test_codes_are_of_the_kind_that_the_report_tells():
+    for case in CASES:
+        kinds = [KINDS[kind] for kind in case.kinds.split(", ")]
+        for file in case.files:
+            codes = {code.partition(" ")[0] for code in expected(file)} - {"clean"}
+            assert not codes or codes & {code for kind in kinds for code in kind}, file.stem
