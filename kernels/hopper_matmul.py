@@ -5,8 +5,11 @@ V4 is written down; V5 is V4 through a pipeline.  `reference` is what both compu
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 V4 = """\
 schedule hopper_matmul_v4
@@ -52,4 +55,4 @@ V5_FROM_V4 = "overlap-wgmma{in-flight=1},set-stages{n=4}"
 
 def reference(a: NDArray[np.float16], b: NDArray[np.float16]) -> NDArray[np.float64]:
     """``a @ b.T`` of the fp16 inputs in float64: a is m x k, b is n x k, the result m x n."""
-    return a.astype(np.float64) @ b.astype(np.float64).T
+    return a.astype("float64") @ b.astype("float64").T

@@ -126,7 +126,7 @@ def test_run_refuses_sizes_that_tma_cannot_address(sizes):
 
 
 def test_run_on_a_gpu_that_is_not_there():
-    from schedgen.api import cuda_reason
+    from schedgen.running import cuda_reason
 
     if cuda_reason() is None:
         pytest.skip("there is a GPU here")
