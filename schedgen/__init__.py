@@ -10,6 +10,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# The packages first: later imports of them must not take the places of the functions below.
+import schedgen.build
+import schedgen.emit  # noqa: F401
 from schedgen.api import (
     CannotEmit,
     Refused,

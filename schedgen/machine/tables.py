@@ -132,8 +132,8 @@ class Tables:
             ordinary=engine is Engine.WARP and bool(here.touches), load=load,
             collective=engine is Engine.TENSOR, fences=here.effects.fence == "proxy",
             signal=-1 if here.signalled is None else here.signalled,
-            arrivals=0 if signal is None else signal.arrivals,
-            expected=0 if signal is None else signal.expected,
+            arrivals=0 if signal is None else signal.arrivals * len(known.warps),
+            expected=0 if signal is None else signal.expected * len(known.warps),
             threads=known.threads, foot=foot, clash=clash,
         )  # fmt: skip
 
