@@ -157,7 +157,7 @@ def _details(found: dict[str, list[Judged]], everything: Sequence[Judged]) -> It
     yield ""
     yield "Codes of the killed: " + _counts(dict(sorted(codes.items()))) + "."
     odd = [
-        f"- {j.result}, {title}: {j.operator}, {j.label} ({', '.join(j.codes) or j.how}; {j.how})"
+        f"- {j.result}, {title}: {j.operator}, {j.label} ({'; '.join([*j.codes, j.how])})"
         for title, name in KERNELS.items()
         for j in found.get(name, [])
         if j.result in RESULTS[2:] or j.how in ("not shown", "work done twice")
