@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import schedgen as sg
 from schedgen.ir.schedule import Schedule
+from schedgen.machine import explore
 
 TEXT = """schedule grid
 problem c[m, n] f16 = a[m, k] f16 * b[n, k] f16
@@ -80,3 +81,32 @@ GRID = tuple(
     Point(stages, depth, lag, consumers)
     for stages, depth, lag, consumers in product(range(1, 7), range(4), range(5), range(1, 4))
 )
+
+
+class Explored(NamedTuple):
+    """What the explorer says of a point: each K with the kinds that should not be there or lack,
+    the K that it gave up, and the states that it visited."""
+
+    wrong: tuple[tuple[int, frozenset[str]], ...]
+    given_up: tuple[int, ...]
+    states: int
+
+    @property
+    def finished(self) -> bool:
+        return not self.given_up
+
+
+def explored(point: Point, *, states: int) -> Explored:
+    """The explorer at every K up to 2S + 1, with a budget of states for each."""
+    wrong: list[tuple[int, frozenset[str]]] = []
+    given_up: list[int] = []
+    visited = 0
+    for k_tiles in range(2 * point.stages + 2):
+        found = explore(point.schedule, k_tiles=k_tiles, budget=states)
+        seen: frozenset[str] = frozenset(found.reached)
+        visited += found.states
+        if not found.complete:
+            given_up.append(k_tiles)
+        elif not point.agrees(k_tiles, seen):
+            wrong.append((k_tiles, seen))
+    return Explored(tuple(wrong), tuple(given_up), visited)
