@@ -309,17 +309,19 @@ class Moves:
         return (Trouble(kind, text),)
 
     def _completed_as_meant(self, new: list[int], barrier: int, before: int) -> tuple[Trouble, ...]:
-        """Whether a phase that completes has all the bytes that it has in the first run."""
+        """Whether a phase that completes does so in the first run, by the same contributions."""
         phase = before >> 1
         if new[self.tables.phases + barrier] >> 1 == phase:
             return ()
         made = self.tables.contributions(new, barrier)
         if not self._knows:
             self._made[barrier, phase] = made
-        if self._made.get((barrier, phase), made) == made:
+        meant = self._made.get((barrier, phase))
+        if meant == made:
             return ()
         name = self.tables.program.barriers[barrier][0]
-        text = f"completes phase {phase} of {name}, where another execution has other bytes in it"
+        other = "never completes it" if meant is None else "has other bytes in it"
+        text = f"completes phase {phase} of {name}, where another execution {other}"
         return (Trouble("bytes", text),)
 
     def _content(self, key: int, tile: int | None) -> int:

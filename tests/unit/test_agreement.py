@@ -59,6 +59,17 @@ def staged(old, new):
     return sg.parse(text.replace(old, new, 1))
 
 
+LATE_BYTES = PRODUCER.replace(
+    "expect tma.full bytes 16384", "arrive tma.full\n expect-tx tma.full bytes 8192"
+)
+SURPLUS = """ring other stages 1 empty 1 full 1 {
+  slot X : f16 64x64 = a rows 0
+}
+role producer warp { load tma.A 0 load tma.B 0 expect tma.full bytes 8192 }
+role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
+"""
+
+
 CASES = {
     # a phase that gets more bytes than announced may complete early
     "landings left behind": (
@@ -105,6 +116,17 @@ CASES = {
     ),
     # the phase that lacks a release is miscounted before anybody hangs
     "miscounts, then hangs": (sg.parse(MISCOUNTS_THEN_HANGS), 4, {"phase"}),
+    # an announcement is the last contributor of a phase
+    "bytes announced late": (
+        ring(LATE_BYTES, CONSUMER, stages=2), 4, {"read-early", "wrong-tile", "bytes", "exit"}
+    ),
+    # nobody waits for the phase that more bytes land on than it expects
+    "a surplus of bytes": (ring(SURPLUS), 1, {"bytes", "deadlock"}),
+    "a surplus of bytes in a load too many": (
+        ring(
+            PRODUCER.replace("16384", "0").replace("0..K", "0..K + 1"), CONSUMER, stages=2
+        ), 2, {"bytes", "exit"},
+    ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
 }  # fmt: skip
@@ -119,31 +141,6 @@ def test_both_say_the_same(name):
     assert found.complete
     assert (found.unnamed, found.unreached) == ((), ()), str(found)
     assert found.causes
-
-
-LATE_BYTES = PRODUCER.replace(
-    "expect tma.full bytes 16384", "arrive tma.full\n expect-tx tma.full bytes 8192"
-)
-SURPLUS = """ring other stages 1 empty 1 full 1 {
-  slot X : f16 64x64 = a rows 0
-}
-role producer warp { load tma.A 0 load tma.B 0 expect tma.full bytes 8192 }
-role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
-"""
-BYTES = [
-    (LATE_BYTES + CONSUMER, 2, 4, "an announcement completes no phase"),
-    (SURPLUS, 1, 1, "a surplus of bytes is told only where somebody waits for it"),
-]
-
-
-@pytest.mark.parametrize(
-    ("roles", "stages", "k_tiles"),
-    [pytest.param(*case, marks=pytest.mark.xfail(strict=False, reason=r)) for *case, r in BYTES],
-)
-def test_bytes_that_the_checker_does_not_follow(roles, stages, k_tiles):
-    found = compare(ring(roles, stages=stages), k_tiles, budget=20_000)
-    assert found.complete
-    assert (found.unnamed, found.unreached) == ((), ()), str(found)
 
 
 def test_a_hang_that_a_miscount_hides_is_found_beyond():
