@@ -65,8 +65,9 @@ KINDS = {
     "SG202": _names("wrong-tile"),
     "SG203": _names("overwrite", also=RACE),
     "SG204": _names("overwrite", also=RACE),
-    # a stage is filled unacquired: a race, or the same seen by its barriers
-    "SG205": _names("overwrite", *MISCOUNT, also=RACE),
+    # a stage is filled unacquired: a race, or the same seen by its barriers, when the acquire that
+    # comes later may be lapped
+    "SG205": _names("overwrite", "deadlock", *MISCOUNT, also=RACE),
     "SG206": _names("accumulator"),
     # an mma that never retires: whoever waits for that first; nobody, in a program that hangs
     "SG207": _names("exit", "accumulator", "overwrite", "deadlock"),

@@ -70,6 +70,46 @@ role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
 """
 
 
+TWO_RINGS = sg.parse("""schedule the_tile_of_another_use
+problem c[m, n] f16 = a[m, k] f16 * b[n, k] f16
+tile m 128, n 64, k 64, raster n 1
+ring left stages 1 empty 2 full 1 {
+  slot A[2] : f16 64x64 = a rows 64*i
+}
+ring right stages 2 empty 2 full 1 {
+  slot B : f16 64x64 = b rows 0
+}
+acc acc : f32 64x64 = c rows 64*self
+role producer warp {
+  for k in 0..K {
+    acquire left.empty
+    expect left.full bytes 16384
+    load left.A[0] k
+    load left.A[1] k
+    advance left
+    acquire right.empty
+    expect right.full bytes 8192
+    load right.B k
+    advance right
+  }
+}
+role consumer[2] warpgroup {
+  for k in 0..K {
+    acquire left.full
+    acquire right.full
+    fence
+    mma acc, left.A[self], right.B, k
+    commit
+    wait 0
+    release left.empty
+    release right.empty
+    advance right
+  }
+  store acc -> c
+}
+""")
+"""The consumers never advance `left`: they read tile 1 as use 0."""
+
 CASES = {
     # a phase that gets more bytes than announced may complete early
     "landings left behind": (
@@ -120,6 +160,17 @@ CASES = {
     "bytes announced late": (
         ring(LATE_BYTES, CONSUMER, stages=2), 4, {"read-early", "wrong-tile", "bytes", "exit"}
     ),
+    # the stage is filled first and acquired then: the late acquire may be lapped
+    "acquired behind the loads": (
+        ring(
+            PRODUCER.replace("    acquire tma.empty\n", "").replace(
+                "advance tma", "acquire tma.empty\n advance tma"
+            ),
+            CONSUMER, stages=2,
+        ), 1, {"deadlock"},
+    ),
+    # the tile that is meant is always on its way when it is read, as another use
+    "the tile of another use": (TWO_RINGS, 2, {"read-early"}),
     # nobody waits for the phase that more bytes land on than it expects
     "a surplus of bytes": (ring(SURPLUS), 1, {"bytes", "deadlock"}),
     "a surplus of bytes in a load too many": (
