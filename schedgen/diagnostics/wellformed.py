@@ -319,8 +319,26 @@ class ExecutorFixed(Page):
     name = "executor-fixed"
 
 
+class BufferBeyondSlot(Page):
+    """A buffer is declared inside a ring where there is no room for it.
+
+    What it means
+        `in R.SLOT stage EXPR` puts part i of a buffer into the slot at stage EXPR of the ring. The
+        slot exists, has no slabs and at least the bytes of a part; the stage is one of the ring's.
+    Why it is wrong
+        Memory beyond the slot belongs to somebody else.
+    Example
+        `buffer out[3] : f16 64x256 in tma.B stage i + 2` where the ring has four stages.
+    Fix
+        Name another slot or stage, or drop `in` and give the buffer memory of its own.
+    """
+
+    code = "SG120"
+    name = "buffer-beyond-slot"
+
+
 PAGES: tuple[type[Page], ...] = (
     SyntaxFault, DeclarationCount, UnknownName, DuplicateName, NoStages, SlabIndex, OutOfScope,
     UnknownType, ForeignTensor, NumberOutOfRange, WrongSide, BadDivisor, HiddenName, BadPipeline,
-    Unreadable, BadRequest, OffsetWithoutUse, ExecutorFixed,
+    Unreadable, BadRequest, OffsetWithoutUse, ExecutorFixed, BufferBeyondSlot,
 )  # fmt: skip
