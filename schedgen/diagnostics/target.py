@@ -97,9 +97,10 @@ class LoopNotRetimable(Refusal):
 
     What it means
         An op after the wait needs its result in the same step, or the loop's bounds are not of the
-        form number..K + number.
+        form number..K + number.  For passes that move the loads: the fills are not one for each
+        tile, or something stands between them.
     Why it is wrong
-        Moving it by an iteration would change what is computed.
+        Moving it by an iteration, or to another role, would change what is computed.
     Example
         `touch acc` in the loop body.
     Fix
@@ -108,6 +109,45 @@ class LoopNotRetimable(Refusal):
 
     code = "SG405"
     name = "loop-not-retimable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlreadyStaged(Refusal):
+    """The schedule stages its results already.
+
+    What it means
+        Staging buffers, plain barriers or named barriers are declared, whose sizes and counts
+        belong to the tile and to the groups that there are now.
+    Why it is wrong
+        The pass would leave them as they are, or stage the same results twice.
+    Example
+        `split-consumers{n=4}` behind `stage-epilogue{buffer=own}`.
+    Fix
+        Stage the epilogue last in the pipeline.
+    """
+
+    code = "SG406"
+    name = "already-staged"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizesDoNotFit(Refusal):
+    """The sizes of the schedule do not divide into what the pass would make of them.
+
+    What it means
+        Rows, columns or bytes do not come out whole: a wgmma takes 64 rows, a TMA store slabs of 64
+        columns of 2 bytes, an `expect` announces one whole stage, and results that lie in a ring
+        fill a slot exactly.
+    Why it is wrong
+        The parts would not cover the tile, or not fit their place.
+    Example
+        `split-consumers{n=4}` on a tile of 128 rows.
+    Fix
+        Change the tile first (`set-tile`), or ask for fewer parts.
+    """
+
+    code = "SG407"
+    name = "sizes-do-not-fit"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,5 +284,6 @@ class PassBrokeTheSchedule(Finding):
 
 FINDINGS: tuple[type[Finding], ...] = (
     NothingToRewrite, LagNeedsStages, AlreadyInFlight, DepthNotEncodable, LoopNotRetimable,
-    SharedMemoryCapacity, EncodingLimit, RegisterCapacity, TargetCannotSay, PassBrokeTheSchedule,
+    AlreadyStaged, SizesDoNotFit, SharedMemoryCapacity, EncodingLimit, RegisterCapacity,
+    TargetCannotSay, PassBrokeTheSchedule,
 )  # fmt: skip
