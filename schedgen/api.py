@@ -17,7 +17,7 @@ from schedgen.build.launch import ROW_BYTES
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
-from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
+from schedgen.emit import EmitUnsupported, class_name, emit_tilus, tma_stores, wait_depths
 from schedgen.happens_before.every_k import judge_every_k
 from schedgen.happens_before.judge import Outcome, Verdict, judge
 from schedgen.ir.parser import parse as parse_text
@@ -218,7 +218,7 @@ def build(
         path.write_text(text, encoding="utf-8")
         return build_kernel(
             path, class_name=class_name(schedule), kernel=schedule.name, shape=(m, n, k),
-            wait_depths=wait_depths(schedule),
+            wait_depths=wait_depths(schedule), tma_stores=tma_stores(schedule),
         )  # fmt: skip
 
 

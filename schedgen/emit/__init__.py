@@ -4,8 +4,8 @@ Reading order: `unsupported` (what cannot be said), `names` and `plan` (decision
 (decisions to text), `tilus_repairs` (what tilus 0.2.0 needs, copied into every file).
 """
 
-from schedgen.emit.plan import class_name, wait_depths
+from schedgen.emit.plan import class_name, tma_stores, wait_depths
 from schedgen.emit.tilus_source import emit_tilus
 from schedgen.emit.unsupported import EmitUnsupported
 
-__all__ = ["EmitUnsupported", "class_name", "emit_tilus", "wait_depths"]
+__all__ = ["EmitUnsupported", "class_name", "emit_tilus", "tma_stores", "wait_depths"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from schedgen.emit.names import KERNEL_NAMES, MODULE_NAMES, RING_NAMES, TILUS_NAMES, Names
-from schedgen.ir.effects import RingBarrier
+from schedgen.ir.effects import BufferRef, RingBarrier
 from schedgen.ir.expr import Int, Name, Stages, atoms
 from schedgen.ir.ops import (
     Acquire,
@@ -165,6 +165,16 @@ def class_name(schedule: Schedule) -> str:
 def wait_depths(schedule: Schedule) -> frozenset[int]:
     """The n of every `wait n`: the depths that the machine code must wait for."""
     return frozenset(op.depth for op in _all_ops(schedule) if isinstance(op, Wait))
+
+
+def tma_stores(schedule: Schedule) -> int:
+    """How many boxes of the output the text of the schedule stores by TMA, over all replicas."""
+    return sum(
+        role.replica_count * (schedule.buffer(op.source.name).cols // SLAB_COLUMNS)
+        for role in schedule.roles
+        for op in ops_of(role.body)
+        if isinstance(op, TmaStore) and isinstance(op.source, BufferRef)
+    )
 
 
 def unroll_factor(loop: Loop, schedule: Schedule) -> int | None:

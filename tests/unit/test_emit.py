@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from schedgen import api
-from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
+from schedgen.emit import EmitUnsupported, class_name, emit_tilus, tma_stores, wait_depths
 from schedgen.emit.names import TILUS_NAMES, Names
 from schedgen.ir.parser import parse
 from schedgen.ir.schedule import Schedule
@@ -160,6 +160,11 @@ def test_wait_depths() -> None:
     assert wait_depths(load("hopper_matmul_v4")) == {0}
     assert wait_depths(load("hopper_matmul_v5")) == {0, 1}
     assert wait_depths(load("three_consumers")) == {0, 2}
+
+
+def test_boxes_that_are_stored_by_tma() -> None:
+    names = ("v5", "v5_own", "v5_ring", "v6")
+    assert [tma_stores(load(f"hopper_matmul_{name}")) for name in names] == [0, 8, 8, 16]
 
 
 REFUSED = [
