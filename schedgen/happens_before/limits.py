@@ -49,7 +49,7 @@ def limit_findings(schedule: Schedule) -> Iterator[tuple[Finding, tuple[str, ...
 def shared_bytes(s: Schedule) -> int:
     """Shared memory of a CTA: slots of all stages, staging buffers, mbarriers."""
     slots = sum(r.stages * r.stage_bytes for r in s.rings)
-    barriers = sum(2 * r.stages for r in s.rings) + len(s.barriers)
+    barriers = sum(2 * r.stages for r in s.rings) + sum(b.size or 1 for b in s.barriers)
     return slots + sum(b.bytes for b in s.buffers) + barriers * BARRIER_BYTES
 
 
@@ -58,7 +58,7 @@ def _shared_memory(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
     if needed <= SHARED_BYTES:
         return
     parts = [f"{r.stages} x {r.stage_bytes} in ring {r.name}" for r in s.rings]
-    parts += [f"{b.bytes} in {b.name}" for b in s.buffers]
+    parts += [f"{b.bytes} in {b.name}" for b in s.buffers if b.bytes]
     place = s.rings[0].place if s.rings else None
     largest = max((r.stage_bytes for r in s.rings), default=0)
     fits = (SHARED_BYTES - (needed - sum(r.stages * r.stage_bytes for r in s.rings))) // max(

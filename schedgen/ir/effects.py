@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from schedgen.ir.expr import Expr
+from schedgen.ir.expr import Expr, Int
 
 
 class Executor(StrEnum):
@@ -121,6 +121,13 @@ class OutRef:
     tensor: str
     first_row: Expr | None = None
     first_col: Expr | None = None
+
+    @property
+    def corner(self) -> tuple[Expr, Expr] | None:
+        """Row and column of the box, None where none is named; one that is left out is 0."""
+        if self.first_row is None and self.first_col is None:
+            return None
+        return self.first_row or Int(0), self.first_col or Int(0)
 
     def __str__(self) -> str:
         rows = "" if self.first_row is None else f" rows {self.first_row}"

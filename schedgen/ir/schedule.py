@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from schedgen.ir.effects import BufferRef, SlotRef
 from schedgen.ir.expr import Compare, Expr, evaluate
 from schedgen.ir.ops import Op, Place
 
@@ -253,6 +254,12 @@ class Schedule:
 
     def buffer(self, name: str) -> Buffer:
         return next(b for b in self.buffers if b.name == name)
+
+    def storage(self, ref: SlotRef | BufferRef) -> Slot | Buffer:
+        """The slot or buffer that a reference names."""
+        if isinstance(ref, BufferRef):
+            return self.buffer(ref.name)
+        return self.ring(ref.ring).slot(ref.slot)
 
     def accumulator(self, name: str) -> Accumulator:
         return next(a for a in self.accumulators if a.name == name)

@@ -253,7 +253,7 @@ def _index(
             value = evaluate(index, {"self": replica}, {})
             if not 0 <= value < size:
                 who = role.label(replica)
-                yield f"{what}[{index}] is part {value} in {who}; there are {size}", op.place
+                yield f"{what[:-1]}[{index}]` is part {value} in {who}; there are {size}", op.place
 
 
 def _expressions(s: Schedule) -> Iterator[tuple[str, Expr, Place | None]]:
@@ -309,8 +309,7 @@ def _op_expressions(op: Op) -> Iterator[tuple[Expr, frozenset[str]]]:
         elif isinstance(at, BufferRef) and at.part is not None:
             yield at.part, frozenset({"self"})
         elif isinstance(at, OutRef):
-            corner = (at.first_row, at.first_col)
-            yield from ((expr, frozenset({"self"})) for expr in corner if expr is not None)
+            yield from ((expr, frozenset({"self"})) for expr in at.corner or ())
     for end in (effects.wait, effects.signal):
         ref = None if end is None else end.barrier
         if isinstance(ref, PlainBarrier) and ref.index is not None:

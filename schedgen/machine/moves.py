@@ -202,7 +202,11 @@ class Moves:
         if not found and not touch.writes:
             if not filler:
                 found.append(_EARLY)
-            elif touch.tile is not None and tile is not None and tile != touch.tile:
+            elif touch.box is not None and touch.box != tables.boxes.get(filler):
+                found.append(_WRONG_BOX)
+            elif touch.tile is not None and (
+                filler in tables.boxes or (tile is not None and tile != touch.tile)
+            ):
                 found.append(_WRONG)
         if touch.asynchronous and state[tables.unfenced + place]:
             found.append(_PROXY)
@@ -307,4 +311,5 @@ class Moves:
 _OVERWRITE = Trouble("overwrite", None)
 _EARLY = Trouble("read-early", None)
 _WRONG = Trouble("wrong-tile", None)
+_WRONG_BOX = Trouble("wrong-box", None)
 _PROXY = Trouble("proxy", None)
