@@ -89,6 +89,9 @@ SPLIT_CONSUMERS = [
 NO_ACC = changed(V4, ("acc acc : f32 64x256 = c rows 64*self\n", ""), ("  store acc -> c\n", ""),
                  ("    mma acc, tma.A[self], tma.B, k\n", ""))  # fmt: skip
 OTHERS = [
+    ("SG402", V2, "set-stages{n=2}"),
+    ("SG407", V4, "stage-epilogue{buffer=ring},set-stages{n=1}"),
+    ("SG402", V1, "multi-buffer{n=3},set-stages{n=2,ring=tma}"),
     ("SG407", V4, "rasterize{along=n,group=0}"),
     ("SG401", NO_ACC, "accumulate{type=f16}"),
     ("SG401", V4.replace("f16", "bf16"), "accumulate{type=f16}"),

@@ -13,7 +13,7 @@ from typing import ClassVar
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.kept import KEEPS, Keep
 from schedgen.ir.expr import Binary, Expr, Int, Name, atoms, plus
-from schedgen.ir.ops import Load, Mma, Op, Release
+from schedgen.ir.ops import Load, Mma, Op, Release, TmaStore
 from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
 from schedgen.pipeline import Pass
 
@@ -208,6 +208,29 @@ def larger_boxes(s: Schedule) -> Schedule:
     return dataclasses.replace(s, rings=rings)
 
 
+def ship_to_one_place(s: Schedule) -> Schedule:
+    def become(op: Op) -> tuple[Stmt, ...]:
+        assert isinstance(op, TmaStore)
+        return (dataclasses.replace(op, to=dataclasses.replace(op.to, first_row=Int(0))),)
+
+    return statements_through(s, each_op(TmaStore, become))
+
+
+def forget_to_ship(s: Schedule) -> Schedule:
+    return statements_through(s, each_op(TmaStore, lambda _: ()))
+
+
+def stage_in_one_part(s: Schedule) -> Schedule:
+    """The groups share a part in turns, and the last one's results are shipped for all."""
+
+    def become(op: Op) -> tuple[Stmt, ...]:
+        assert isinstance(op, TmaStore)
+        last = dataclasses.replace(op.to, first_row=Int(192))
+        return (dataclasses.replace(op, to=last),)
+
+    return statements_through(s, each_op(TmaStore, become))
+
+
 LIES: dict[Callable[[Schedule], Schedule], tuple[str, str, int]] = {
     drop_last_tile: ("hopper_matmul_v4", "products", 1),
     swap_two_tiles: ("hopper_matmul_v4", "products", 1),
@@ -228,6 +251,9 @@ LIES: dict[Callable[[Schedule], Schedule], tuple[str, str, int]] = {
     refill_of_another_tile: ("hopper_matmul_v2", "traffic", 4),
     forget_a_first_fill: ("hopper_matmul_v2", "traffic", 2),
     half_of_the_rows: ("hopper_matmul_v4", "products", 0),
+    ship_to_one_place: ("hopper_matmul_v5_ring", "products", 0),
+    forget_to_ship: ("hopper_matmul_v5_own", "products", 0),
+    stage_in_one_part: ("hopper_matmul_v6", "products", 0),
     larger_boxes: ("hopper_matmul_v3", "traffic", 1),
 }
 """Each lie: the kernel that it is told about, the property that is lost, the smallest K."""

@@ -43,12 +43,14 @@ class LagNeedsStages(Refusal):
 
     What it means
         With S stages, use u + S needs use u released; a release that lags S steps comes after it.
+        A role that fills what it reads, and fetches tiles further ahead than S uses, is the same.
     Why it is wrong
-        Producer and consumer wait for each other: a deadlock from K = S + 1 on.
+        Producer and consumer wait for each other: a deadlock from K = S + 1 on.  Where one role
+        does both, a stage is filled while it is read.
     Example
-        `set-stages{n=1}` on V5, whose releases lag by one.
+        `set-stages{n=1}` on V5, whose releases lag by one, or on V2, which fetches three ahead.
     Fix
-        Keep at least lag + 1 stages.
+        Keep at least lag + 1 stages, and as many as tiles are fetched ahead.
     """
 
     code = "SG402"
