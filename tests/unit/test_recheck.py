@@ -15,7 +15,8 @@ TESTS = Path(__file__).parents[1]
 GOOD = [TESTS / "known_good" / f"{name}.sched" for name in (
     "b29_sync_before_the_release", "depth_grows_late", "named_barrier_every_iteration",
     "outer_loop_of_two_column_halves", "prefetch_after_the_mma", "staged_buffer_used_again",
-    "third_role_hands_stages_back", "two_loops_second_in_flight", "v5_two_rings_first_deeper",
+    "staged_in_the_ring", "staged_in_turns", "third_role_hands_stages_back",
+    "two_loops_second_in_flight", "v2", "v5_two_rings_first_deeper",
 )]  # fmt: skip
 
 
