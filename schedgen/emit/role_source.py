@@ -209,8 +209,7 @@ class RoleSource:
         buffer = self.plan.schedule.buffer(ref.name)
         slab = Names(self.plan.taken | set(variables.values())).free("slab")
         index = ", ".join([*map(str, self._part(ref)), slab])
-        corner = (op.to.first_row, op.to.first_col)
-        row, column = (0 if expr is None else self._number(expr) for expr in corner)
+        row, column = map(self._number, op.to.corner or ())
         offsets = _plus("m_offset", row), f"{_plus('n_offset', column)} + {slab} * {SLAB_COLUMNS}"
         slabs = buffer.cols // SLAB_COLUMNS
         yield f'{" " * indent}for {slab} in self.range({slabs}, unroll="all"):\n'

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedgen.emit.plan import SLAB_COLUMNS
-from schedgen.ir.effects import BufferRef, OutRef, PlainBarrier, SlotRef
+from schedgen.ir.effects import BufferRef, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.expr import Binary, Compare, EvaluationError, Expr, evaluate
 from schedgen.ir.ops import (
     Acquire,
@@ -81,7 +81,6 @@ def refuse_unsupported(schedule: Schedule) -> None:
 
 
 def _objections(s: Schedule) -> Iterator[Objection]:
-    yield from _syncs(s)
     for buffer in s.buffers:
         yield from _buffer(s, buffer)
     if s.warps > MOST_WARPS:
@@ -89,6 +88,7 @@ def _objections(s: Schedule) -> Iterator[Objection]:
     yield from _types(s)
     for role in s.roles:
         yield from _role(s, role)
+    yield from _syncs(s)
 
 
 def _types(s: Schedule) -> Iterator[Objection]:
@@ -191,29 +191,35 @@ def _op(s: Schedule, role: Role, op: Op) -> Iterator[Objection]:
             yield f"`{op.text}`: an explicit parity cannot be emitted", op, op.place
         case Load(tile=tile, into=into):
             yield from _expression(tile, op, op.place)
-            yield from _slab(role, op, into)
+            yield from _numbers(role, op, f"the slab of {into}", into.slab)
         case Mma(a=a, b=b):
-            yield from _slab(role, op, a)
-            yield from _slab(role, op, b)
+            yield from _numbers(role, op, f"the slab of {a}", a.slab)
+            yield from _numbers(role, op, f"the slab of {b}", b.slab)
             if role.warps != WARPGROUP_WARPS:
                 text = f"`{op.text}`: role `{role.name}` has {role.warps} warps; wgmma needs"
                 yield f"{text} a warp group of {WARPGROUP_WARPS}", op, op.place
-        case Await() | Store() | TmaStore():
-            yield from _epilogue_op(s, op)
+        case Arrive() | Await() | Sync() | Store() | TmaStore():
+            yield from _epilogue_op(s, role, op)
         case _:
             pass
 
 
-def _epilogue_op(s: Schedule, op: Op) -> Iterator[Objection]:
+def _epilogue_op(s: Schedule, role: Role, op: Op) -> Iterator[Objection]:
+    if isinstance(op, Arrive | Await | Sync) and not isinstance(op.barrier, RingBarrier):
+        yield from _numbers(role, op, f"the index of {op.barrier}", op.barrier.index)
     match op:
         case Await(barrier=barrier, parity=parity):
             if parity is not None or op.offset or not isinstance(barrier, PlainBarrier):
                 yield f"`{op.text}`: only the next phase of a plain barrier", op, op.place
         case TmaStore(source=SlotRef()):
             yield f"`{op.text}`: only a staging buffer can be stored by TMA", op, op.place
-        case TmaStore(to=OutRef(first_row=None)):
-            yield f"`{op.text}`: it does not say which rows of the output it writes", op, op.place
-        case Store(acc=acc, to=BufferRef(name)):
+        case TmaStore(source=BufferRef() as ref, to=to):
+            if to.corner is None:
+                text = f"`{op.text}`: it does not say which rows of the output it writes"
+                yield text, op, op.place
+            yield from _numbers(role, op, f"the place of {ref} in {to}", ref.part, *to.corner or ())
+        case Store(acc=acc, to=BufferRef(name) as ref):
+            yield from _numbers(role, op, f"the part of {ref}", ref.part)
             box, buffer = s.accumulator(acc), s.buffer(name)
             if (box.rows, box.cols) != (buffer.rows, buffer.cols):
                 text = f"`{op.text}`: the accumulator is not a whole part of `{name}`"
@@ -222,11 +228,11 @@ def _epilogue_op(s: Schedule, op: Op) -> Iterator[Objection]:
             pass
 
 
-def _slab(role: Role, op: Op, ref: SlotRef) -> Iterator[Objection]:
-    if ref.slab is None:
-        return
+def _numbers(role: Role, op: Op, what: str, *exprs: Expr | None) -> Iterator[Objection]:
+    """Indices and corners are written as numbers, one block of code for each replica."""
     try:
-        for replica in range(role.replica_count):
-            evaluate(ref.slab, {"self": replica}, {})
+        for expr in (expr for expr in exprs if expr is not None):
+            for replica in range(role.replica_count):
+                evaluate(expr, {"self": replica}, {})
     except EvaluationError:
-        yield f"`{op.text}`: the slab of {ref} is not a number in every replica", op, op.place
+        yield f"`{op.text}`: {what} is not a number in every replica", op, op.place

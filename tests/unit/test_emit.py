@@ -201,6 +201,10 @@ RING = [
     ("  await done", "  await done parity (1)", "only the next phase"),
     ("  await done", "  if K > 0 {\n    await done\n  }", "outside loops and guards"),
     ("  await done", "  for _ in 0..2 {\n    await done\n  }", "outside loops and guards"),
+    ("-> c rows 64*self cols 0", "-> c rows K cols 0", "in c rows K cols 0 is not a number"),
+    ("tma-store out[self]", "tma-store out[min(self, K)]", "place of out.* is not a number"),
+    ("store acc -> out[self]", "store acc -> out[min(K, 1)]", "part of out.* is not a number"),
+    ("  arrive done", "  arrive done[K]", "index of done.* is not a number"),
     ("threads 128", "threads 256", "all threads of consumer"),
     ("sync group[self]", "sync group[0]", "two groups share"),
 ]
