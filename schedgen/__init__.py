@@ -7,10 +7,15 @@
 <Outcome.CHECKED: 'checked'>
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# The packages first: later imports of them must not take the places of the functions below.
+import schedgen.build
+import schedgen.emit  # noqa: F401
 from schedgen.api import (
     CannotEmit,
     Refused,
-    RunResult,
     apply,
     apply_steps,
     build,
@@ -22,13 +27,16 @@ from schedgen.api import (
     replay_finding,
     run,
 )
-from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.pipeline import Pass, PassStopped, Pipeline
+
+if TYPE_CHECKING:
+    from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+    from schedgen.running import RunResult
 
 __version__ = "0.1.0"
 
@@ -38,3 +46,12 @@ __all__ = [
     "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
     "replay_finding", "run", "show",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Names of what builds and runs kernels, imported when they are asked for."""
+    if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
+        return getattr(import_module("schedgen.build"), name)
+    if name == "RunResult":
+        return import_module("schedgen.running").RunResult
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
