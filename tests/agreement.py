@@ -41,10 +41,11 @@ ALL_KINDS: frozenset[HazardKind] = frozenset(get_args(HazardKind))
 RESULTS = frozenset({"SG209", "SG211", "SG215", "SG216", "SG501", "SG502", "SG503"})
 """Codes of what is computed and of limits: no interleaving shows them."""
 
-RACE: Kinds = frozenset({"overwrite", "read-early", "wrong-tile", "proxy"})
+RACE: Kinds = frozenset({"overwrite", "read-early", "wrong-tile", "wrong-box", "proxy"})
 """How a race may show.  Two accesses without an order: one begins while the other is open
 ("overwrite"; "read-early" if it reads what the other is just bringing), or one finds what the other
-has left or not yet brought ("wrong-tile", "read-early"), by an ordinary store perhaps ("proxy")."""
+has left or not yet brought ("wrong-tile", "wrong-box" of results, "read-early"), by an ordinary
+store perhaps ("proxy")."""
 
 MISCOUNT: Kinds = frozenset({"count", "bytes", "phase"})
 
@@ -61,12 +62,12 @@ def _names(*shows: str, also: Kinds = frozenset()) -> Names:
 
 
 KINDS = {
-    "SG201": _names("read-early", "wrong-tile", "overwrite", also=RACE),  # by use, not by tile
+    "SG201": _names("read-early", "wrong-tile", "wrong-box", "overwrite", also=RACE),  # by use
     "SG202": _names("wrong-tile"),
     "SG203": _names("overwrite", also=RACE),
     "SG204": _names("overwrite", also=RACE),
-    # a stage is filled unacquired: a race, or the same seen by its barriers
-    "SG205": _names("overwrite", *MISCOUNT, also=RACE),
+    # a stage is filled unacquired: a race, or the same seen by its barriers, a late wait among them
+    "SG205": _names("overwrite", "deadlock", *MISCOUNT, also=RACE),
     "SG206": _names("accumulator"),
     # an mma that never retires: whoever waits for that first; nobody, in a program that hangs
     "SG207": _names("exit", "accumulator", "overwrite", "deadlock"),

@@ -150,6 +150,43 @@ role pong warps 2 {{
 """
 
 
+STAGED = """{declared}
+named group[{consumers}] threads 128
+ring tma stages {stages} empty {consumers} full 1 {{
+  slot A : f16 64x64 = a rows 0
+}}
+acc acc : f32 64x64 = c rows 64*self
+role producer warp {{
+  for k in 0..K {{
+    acquire tma.empty
+    expect tma.full bytes 8192
+    load tma.A k
+    advance tma
+  }}
+  {drain}
+  {ships}
+}}
+role consumer[{consumers}] warpgroup {{
+  for k in 0..K {{
+    acquire tma.full
+    fence
+    mma acc, tma.A, tma.A, k
+    commit
+    wait 0
+    release tma.empty
+    advance tma
+  }}
+  {begins}
+  store acc -> {part}
+  fence proxy
+  sync group[self]
+  {ends}
+}}
+"""
+
+SHIP = "tma-store {part} -> c rows 64*{who} store-commit store-wait 0 read"
+
+
 def _slots(loads: int) -> str:
     return "\n".join(f"slot {s} : f16 64x64 = {s.lower()} rows 0" for s in "AB"[:loads])
 
@@ -225,9 +262,38 @@ def handovers(draw: st.DrawFn) -> Schedule:
     return sg.parse(text)
 
 
+@st.composite
+def staged_results(draw: st.DrawFn) -> Schedule:
+    """Results leave by TMA: from parts of their own, from stages of the ring, or in turns."""
+    consumers, form = draw(st.integers(1, 2)), draw(st.sampled_from(["own", "ring", "turns"]))
+    stages = draw(st.integers(consumers if form == "ring" else 1, MOST_STAGES))
+    drain = "for _ in 0..tma.stages { acquire tma.empty advance tma }"
+    declared, ships, begins, part = "", "", "", "out[self]"
+    ends = SHIP.format(part=part, who="self")
+    if form == "own":
+        declared = f"buffer out[{consumers}] : f16 64x64"
+    elif form == "ring":
+        stage = draw(st.sampled_from(["i", f"{stages - 1} - i"]))
+        declared = f"barrier done count {consumers} "
+        declared += f"buffer out[{consumers}] : f16 64x64 in tma.A stage {stage}"
+        begins = "arrive done await done"
+    else:
+        declared = f"barrier ready[{consumers}] count 1 barrier free[{consumers}] count 1 "
+        declared += "buffer out : f16 64x64"
+        ships = f"for t in 0..{consumers} {{ arrive free[t] await ready[t] "
+        ships += SHIP.format(part="out", who="t") + " }"
+        begins, part, ends = "await free[self]", "out", "arrive ready[self]"
+    text = HEAD.format(name=f"staged_{form}") + STAGED.format(
+        declared=declared, consumers=consumers, stages=stages, part=part, begins=begins,
+        drain=draw(st.sampled_from(["", drain])), ships=ships, ends=ends,
+    )  # fmt: skip
+    return draw(overlapped(sg.parse(text), stages))
+
+
 bases = st.one_of(
     pipelines_of_one_ring(), pipelines_of_one_ring(), pipelines_of_two_rings(),
-    loops_of_one_role(), loops_of_one_role(), handovers(), st.sampled_from(SAMPLES),
+    loops_of_one_role(), loops_of_one_role(), handovers(), staged_results(), staged_results(),
+    st.sampled_from(SAMPLES),
 )  # fmt: skip
 """Schedules that are right, most of them."""
 
@@ -243,13 +309,13 @@ def is_small(schedule: Schedule) -> bool:
 
 @st.composite
 def edited_cases(
-    draw: st.DrawFn, first: str | None = None
+    draw: st.DrawFn, first: str | None = None, of: st.SearchStrategy[Schedule] = bases
 ) -> tuple[tuple[str, ...], Schedule, int]:
     """The operators that were applied, a schedule as its text says it, and a K.
 
     With ``first`` it is an edit of this operator and perhaps a second one, else no edit.
     """
-    schedule = draw(bases)
+    schedule = draw(of)
     names: list[str] = []
     for name in (first, draw(st.sampled_from([None, None, *MUTATIONS]))) if first else ():
         if name is not None:

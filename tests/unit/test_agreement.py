@@ -105,6 +105,16 @@ CASES = {
     ),
     # the phase that lacks a release is miscounted before anybody hangs
     "miscounts, then hangs": (sg.parse(MISCOUNTS_THEN_HANGS), 4, {"phase"}),
+    # who acquires a stage only after it was filled and handed back waits for ever
+    "acquired too late": (
+        ring(
+            PRODUCER.replace("    acquire tma.empty\n", "").replace(
+                "    advance", "    acquire tma.empty\n    advance"
+            ),
+            CONSUMER, stages=2,
+        ),
+        2, {"deadlock"},
+    ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
 }  # fmt: skip
