@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from schedgen.emit.names import KERNEL_NAMES, MODULE_NAMES, RING_NAMES, TILUS_NAMES, Names
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, RingBarrier
 from schedgen.ir.expr import Int, Name, Stages, atoms
 from schedgen.ir.ops import (
@@ -42,9 +43,6 @@ from schedgen.ir.schedule import (
 )
 
 MOST_UNROLLED = 8
-
-SLAB_COLUMNS = 64
-"""Columns of the widest box of a TMA store of 2-byte elements (the 128 bytes of its swizzle)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from schedgen.emit.layout import call
 from schedgen.emit.names import Names
 from schedgen.emit.plan import (
-    SLAB_COLUMNS,
     Block,
     Plan,
     depends_on_k,
@@ -17,6 +16,7 @@ from schedgen.emit.plan import (
     run_of_one_warp,
     unroll_factor,
 )
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, OutRef, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, evaluate
 from schedgen.ir.ops import (

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Iterator
 
 from schedgen.emit.layout import call
-from schedgen.emit.plan import SLAB_COLUMNS, Block, Plan, make_plan
+from schedgen.emit.plan import Block, Plan, make_plan
 from schedgen.emit.ring_source import ring_source
 from schedgen.emit.role_source import DTYPES, RoleSource
 from schedgen.emit.tilus_repairs import REPAIRS
 from schedgen.emit.unsupported import refuse_unsupported
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.schedule import Buffer, Schedule, Tensor
 
 TILUS_VERSION = "0.2.0"
