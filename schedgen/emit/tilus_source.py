@@ -177,14 +177,14 @@ class _Kernel:
                 lines.append(f"{attribute} = {made}")
         for barrier in self.schedule.barriers:
             counts = ", ".join([str(barrier.count)] * (barrier.size or 1))
-            lines.append(f"{self.plan.plain[barrier.name]} = self.mbarrier.alloc([{counts}])")
+            lines.append(f"{self.plan.barriers[barrier.name]} = self.mbarrier.alloc([{counts}])")
         lines += [self._buffer(buffer) for buffer in self.schedule.buffers]
         return "".join(f"        {line}".rstrip() + "\n" for line in lines)
 
     def _buffer(self, buffer: Buffer) -> str:
         """A TMA store takes 64 columns at once: a part is stored as slabs of so many."""
         slabs = [buffer.cols // SLAB_COLUMNS, buffer.rows, SLAB_COLUMNS]
-        name = self.plan.plain[buffer.name]
+        name = self.plan.buffers[buffer.name]
         if buffer.alias is None:
             shape = [*([] if buffer.parts is None else [buffer.parts]), *slabs]
             made = f"self.shared_tensor(dtype={DTYPES[buffer.dtype]}, shape={shape})"
