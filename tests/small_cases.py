@@ -266,7 +266,7 @@ def handovers(draw: st.DrawFn) -> Schedule:
 def staged_results(draw: st.DrawFn) -> Schedule:
     """Results leave by TMA: from parts of their own, from stages of the ring, or in turns."""
     consumers, form = draw(st.integers(1, 2)), draw(st.sampled_from(["own", "ring", "turns"]))
-    stages = draw(st.integers(consumers if form == "ring" else 1, MOST_STAGES))
+    stages = draw(st.integers(consumers if form == "ring" else 1, 2))
     drain = "for _ in 0..tma.stages { acquire tma.empty advance tma }"
     declared, ships, begins, part = "", "", "", "out[self]"
     ends = SHIP.format(part=part, who="self")

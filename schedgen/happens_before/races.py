@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.order import (
@@ -206,14 +207,20 @@ def _contents(
             yield partial(_never_filled, case, reader)
         elif reader.tile is not None:
             case.checked["SG202"] += 1
-            unnamed = writer.tile is None and not writer.instance.facts.accumulators
-            if writer.tile != reader.tile and not unnamed:  # `write` names no tile: any it may be
-                yield partial(_wrong_tile, case, reader, writer)
+            named = _last_named(case, reader, chain([writer], before))
+            if named is not None and named.tile != reader.tile:
+                yield partial(_wrong_tile, case, reader, named)
         elif reader.instance.effects.engine is Engine.TMA_STORE:
             box = shipped_box(case.schedule, reader.instance)
             case.checked["SG217"] += box is not None
             if box is not None and box != _staged_box(case, writer):
                 yield partial(_staged_elsewhere, case, reader, writer, box)
+
+
+def _last_named(case: Case, reader: Interval, before: Iterable[Interval]) -> Interval | None:
+    """The write that says what is there: a load or results.  A `write` works on what it finds."""
+    named = (w for w in before if w.tile is not None or w.instance.facts.accumulators)
+    return next((w for w in named if is_ordered(case, w, reader)), None)
 
 
 def _never_filled(case: Case, reader: Interval) -> Violation:

@@ -52,6 +52,13 @@ def ring(*roles, stages=1):
     return sg.parse(HEAD.format(stages=stages) + "".join(roles))
 
 
+def worked_on(code, producer=PRODUCER):
+    """A consumer that does something to the stage before it multiplies."""
+    declared = "named group threads 128\nbuffer out : f16 64x64 in tma.A stage 0\n"
+    before = f"{code}\n fence proxy\n sync group\n fence\n"
+    return ring(declared, producer, CONSUMER.replace("    fence\n", before))
+
+
 def staged(old, new):
     """A staged epilogue with one edit."""
     text = (GOOD / "staged_buffer_used_again.sched").read_text()
@@ -114,6 +121,14 @@ CASES = {
             CONSUMER, stages=2,
         ),
         2, {"deadlock"},
+    ),
+    # ordinary code works on what it finds: it makes no other tile of it
+    "another tile, written to": (
+        worked_on("write tma.A", PRODUCER.replace("load tma.A k", "load tma.A k + 1")), 1,
+        {"wrong-tile"},
+    ),
+    "results, written to": (worked_on("store acc -> out\n sync group\n write out"), 1,
+        {"wrong-tile"},
     ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
