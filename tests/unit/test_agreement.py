@@ -155,9 +155,12 @@ SURPLUS = """ring other stages 1 empty 1 full 1 {
 role producer warp { load tma.A 0 load tma.B 0 expect tma.full bytes 8192 }
 role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
 """
+UNANNOUNCED = PRODUCER.replace("bytes 16384", "bytes 0").removeprefix("role producer warp {")
+FILLED_TWICE = "role producer warp {" + UNANNOUNCED.removesuffix("}\n") + UNANNOUNCED
 BYTES = [
     (LATE_BYTES + CONSUMER, 2, 4, "an announcement completes no phase"),
     (SURPLUS, 1, 1, "a surplus of bytes is told only where somebody waits for it"),
+    (FILLED_TWICE + CONSUMER, 1, 1, "as above, behind two loads in either order"),
 ]
 
 
