@@ -62,11 +62,13 @@ def _names(*shows: str, also: Kinds = frozenset()) -> Names:
 
 
 KINDS = {
-    "SG201": _names("read-early", "wrong-tile", "wrong-box", "overwrite", also=RACE),  # by use
+    # by use, not by tile
+    "SG201": _names("read-early", "wrong-tile", "wrong-box", "overwrite", also=RACE),
     "SG202": _names("wrong-tile"),
     "SG203": _names("overwrite", also=RACE),
     "SG204": _names("overwrite", also=RACE),
-    # a stage is filled unacquired: a race, or the same seen by its barriers, a late wait among them
+    # a stage is filled unacquired: a race, or the same seen by its barriers, when the acquire that
+    # comes later may be lapped
     "SG205": _names("overwrite", "deadlock", *MISCOUNT, also=RACE),
     "SG206": _names("accumulator"),
     # an mma that never retires: whoever waits for that first; nobody, in a program that hangs

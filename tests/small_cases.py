@@ -8,6 +8,7 @@ another question.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from hypothesis import assume, note
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ import schedgen as sg
 from schedgen.api import apply
 from schedgen.ir.schedule import If, Loop, Schedule, statements
 from tests.mutations import MUTATIONS, mutants
+from tests.staged_cases import staged_results
 from tests.strategies import trip_counts
 
 MOST_STAGES, MOST_OPS = 3, 14
@@ -26,12 +28,10 @@ SAMPLES = tuple(
     for name in (
         "b29_one_arrival_by_each_warp_group", "b29_sync_before_the_release",
         "plain_barrier_handover", "read_and_proxy_fenced_slot_reuse", "staged_buffer_used_again",
-        "staged_epilogue", "staged_in_parts", "staged_in_the_ring", "staged_in_turns",
-        "v5_two_stages",
+        "staged_epilogue",
     )
 )  # fmt: skip
-"""Sister warps that arrive, plain and named barriers, ordinary stores, TMA stores, results staged
-beside operands."""
+"""Sister warps that arrive, plain and named barriers, ordinary stores, TMA stores."""
 
 HEAD = """schedule {name}
 problem c[m, n] f16 = a[m, k] f16 * b[n, k] f16
@@ -124,6 +124,77 @@ role worker warpgroup {{
 }}
 """
 
+TWO_WORK_TILES = """ring tma stages {stages} empty 1 full 1 {{
+  slot A    : f16 64x64 = a rows 0
+  slot B[2] : f16 64x64 = b rows 64*i
+}}
+acc acc0 : f32 64x64 = c rows 0
+acc acc1 : f32 64x64 = c rows 0 cols 64
+role producer warp {{
+  {loads}
+}}
+role consumer warpgroup {{
+  {mmas}
+}}
+"""
+
+LOADS = """for k in 0..K {{
+    acquire tma.empty
+    expect tma.full bytes 16384
+    load tma.A k
+    load tma.B[{tile}] k
+    advance tma
+  }}
+"""
+
+MMAS = """for k in 0..K {{
+    acquire tma.full
+    fence
+    mma acc{tile}, tma.A, tma.B[{tile}], k
+    commit
+    {release}
+    advance tma
+  }}
+  wait 0
+  {last}
+  store acc{tile} -> c
+"""
+
+STAGED = """named group threads 128
+ring tma stages {stages} empty 1 full 1 {{
+  slot A : f16 64x64 = a rows 0
+}}
+acc acc : f32 64x64 = c rows 0
+buffer out : f16 64x64
+role producer warp {{
+  for k in 0..K {{
+    acquire tma.empty
+    expect tma.full bytes 8192
+    load tma.A k
+    advance tma
+  }}
+}}
+role consumer warpgroup {{
+  for k in 0..K {{
+    acquire tma.full
+    fence
+    mma acc, tma.A, tma.A, k
+    commit
+    wait 0
+    {each}
+    release tma.empty
+    advance tma
+  }}
+  store acc -> out
+  fence proxy
+  sync group
+  tma-store out -> c
+  store-commit
+  store-wait 0{read}
+  {again}
+}}
+"""
+
 HANDOVER = """barrier there count 1
 barrier back count 1
 named mine threads 64
@@ -148,43 +219,6 @@ role pong warps 2 {{
   }}
 }}
 """
-
-
-STAGED = """{declared}
-named group[{consumers}] threads 128
-ring tma stages {stages} empty {consumers} full 1 {{
-  slot A : f16 64x64 = a rows 0
-}}
-acc acc : f32 64x64 = c rows 64*self
-role producer warp {{
-  for k in 0..K {{
-    acquire tma.empty
-    expect tma.full bytes 8192
-    load tma.A k
-    advance tma
-  }}
-  {drain}
-  {ships}
-}}
-role consumer[{consumers}] warpgroup {{
-  for k in 0..K {{
-    acquire tma.full
-    fence
-    mma acc, tma.A, tma.A, k
-    commit
-    wait 0
-    release tma.empty
-    advance tma
-  }}
-  {begins}
-  store acc -> {part}
-  fence proxy
-  sync group[self]
-  {ends}
-}}
-"""
-
-SHIP = "tma-store {part} -> c rows 64*{who} store-commit store-wait 0 read"
 
 
 def _slots(loads: int) -> str:
@@ -263,39 +297,50 @@ def handovers(draw: st.DrawFn) -> Schedule:
 
 
 @st.composite
-def staged_results(draw: st.DrawFn) -> Schedule:
-    """Results leave by TMA: from parts of their own, from stages of the ring, or in turns."""
-    consumers, form = draw(st.integers(1, 2)), draw(st.sampled_from(["own", "ring", "turns"]))
-    stages = draw(st.integers(consumers if form == "ring" else 1, 2))
-    drain = "for _ in 0..tma.stages { acquire tma.empty advance tma }"
-    declared, ships, begins, part = "", "", "", "out[self]"
-    ends = SHIP.format(part=part, who="self")
-    if form == "own":
-        declared = f"buffer out[{consumers}] : f16 64x64"
-    elif form == "ring":
-        stage = draw(st.sampled_from(["i", f"{stages - 1} - i"]))
-        declared = f"barrier done count {consumers} "
-        declared += f"buffer out[{consumers}] : f16 64x64 in tma.A stage {stage}"
-        begins = "arrive done await done"
-    else:
-        declared = f"barrier ready[{consumers}] count 1 barrier free[{consumers}] count 1 "
-        declared += "buffer out : f16 64x64"
-        ships = f"for t in 0..{consumers} {{ arrive free[t] await ready[t] "
-        ships += SHIP.format(part="out", who="t") + " }"
-        begins, part, ends = "await free[self]", "out", "arrive ready[self]"
-    text = HEAD.format(name=f"staged_{form}") + STAGED.format(
-        declared=declared, consumers=consumers, stages=stages, part=part, begins=begins,
-        drain=draw(st.sampled_from(["", drain])), ships=ships, ends=ends,
+def two_work_tiles(draw: st.DrawFn) -> Schedule:
+    """Two column halves of the output in turn; stages and phases carry over."""
+    stages = draw(st.integers(1, 2))
+    is_in_flight = stages > 1 and draw(st.booleans())
+    release = "wait 0 release tma.empty"
+    if is_in_flight:
+        release = "wait 1 if k > 0 { release tma.empty lag 1 }"
+    last = "if K > 0 { release tma.empty lag 1 }" if is_in_flight else ""
+    text = HEAD.replace("n 64", "n 128").format(name="two_work_tiles") + TWO_WORK_TILES.format(
+        stages=stages, loads="".join(LOADS.format(tile=t) for t in range(2)),
+        mmas="".join(MMAS.format(tile=t, release=release, last=last) for t in range(2)),
     )  # fmt: skip
-    return draw(overlapped(sg.parse(text), stages))
+    return sg.parse(text)
 
 
-bases = st.one_of(
-    pipelines_of_one_ring(), pipelines_of_one_ring(), pipelines_of_two_rings(),
-    loops_of_one_role(), loops_of_one_role(), handovers(), staged_results(), staged_results(),
-    st.sampled_from(SAMPLES),
-)  # fmt: skip
+@st.composite
+def staged(draw: st.DrawFn) -> Schedule:
+    """The result goes through shared memory and out by a TMA store; the buffer may serve again."""
+    text = HEAD.format(name="staged") + STAGED.format(
+        stages=draw(st.integers(1, 2)), each=draw(st.sampled_from(["", "sync group"])),
+        read=draw(st.sampled_from(["", " read"])),
+        again=draw(st.sampled_from(["", "sync group write out", "sync group read out"])),
+    )  # fmt: skip
+    return sg.parse(text)
+
+
+FAMILIES: dict[str, st.SearchStrategy[Schedule]] = {
+    "one ring": pipelines_of_one_ring(),
+    "two rings": pipelines_of_two_rings(),
+    "one role": loops_of_one_role(),
+    "two work tiles": two_work_tiles(),
+    "plain barriers": handovers(),
+    "staging": staged(),
+    "results": staged_results().flatmap(lambda s: overlapped(s, s.rings[0].stages)),
+    "samples": st.sampled_from(SAMPLES),
+}
 """Schedules that are right, most of them."""
+
+OFTEN = ("one ring", "one role")
+"""Families with most to vary: they are drawn twice as often."""
+
+families = st.sampled_from([*FAMILIES, *OFTEN])
+
+bases = families.flatmap(FAMILIES.__getitem__)
 
 
 def is_small(schedule: Schedule) -> bool:
@@ -307,15 +352,20 @@ def is_small(schedule: Schedule) -> bool:
     )
 
 
-@st.composite
-def edited_cases(
-    draw: st.DrawFn, first: str | None = None, of: st.SearchStrategy[Schedule] = bases
-) -> tuple[tuple[str, ...], Schedule, int]:
-    """The operators that were applied, a schedule as its text says it, and a K.
+class Case(NamedTuple):
+    """A schedule as its text says it, a K, and where they come from."""
 
-    With ``first`` it is an edit of this operator and perhaps a second one, else no edit.
-    """
-    schedule = draw(of)
+    family: str
+    edits: tuple[str, ...]
+    schedule: Schedule
+    k_tiles: int
+
+
+@st.composite
+def edited_cases(draw: st.DrawFn, first: str | None = None) -> Case:
+    """With ``first``: an edit of this operator and perhaps a second one; else no edit."""
+    family = draw(families)
+    schedule = draw(FAMILIES[family])
     names: list[str] = []
     for name in (first, draw(st.sampled_from([None, None, *MUTATIONS]))) if first else ():
         if name is not None:
@@ -324,15 +374,16 @@ def edited_cases(
     assume(is_small(schedule))
     k_tiles = draw(trip_counts(schedule))
     text = sg.show(schedule)
-    note(f"{text}# K = {k_tiles}, edits: {', '.join(names) or 'none'}")
+    note(f"{text}# K = {k_tiles}, {family}, edits: {', '.join(names) or 'none'}")
     try:
-        return tuple(names), sg.parse(text, name="generated.sched"), k_tiles
+        schedule = sg.parse(text, name="generated.sched")
     except sg.IllFormed:  # a loop is gone and its variable still used, say
         assume(False)
         raise
+    return Case(family, tuple(names), schedule, k_tiles)
 
 
 def cases() -> st.SearchStrategy[tuple[Schedule, int]]:
     """A schedule with up to two edits, and a K."""
     any_edit = st.sampled_from([None, None, *MUTATIONS, *MUTATIONS]).flatmap(edited_cases)
-    return any_edit.map(lambda case: case[1:])
+    return any_edit.map(lambda case: (case.schedule, case.k_tiles))

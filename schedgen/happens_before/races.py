@@ -81,7 +81,9 @@ def _race(case: Case, first: Interval, second: Interval) -> Violation:
     writer, reader = (first, second) if first.writes else (second, first)
     if writer.ordinary and reader.ordinary:
         return _violation(case, _ordinary(case, first, second), "SG212", first, second)
-    if reader.instance.effects.engine is Engine.TMA_STORE and not _fills(writer, reader, first):
+    if reader.instance.effects.engine is Engine.TMA_STORE and not _fills(
+        case, writer, reader, first
+    ):
         finding = StoreSourceOverwritten(
             writer=writer.phrase, store=reader.phrase, where=case.where(writer.key),
             rows=_rows(case, writer, reader),
@@ -89,20 +91,26 @@ def _race(case: Case, first: Interval, second: Interval) -> Violation:
             fix="`store-wait 0 read` by the storing warp, then `sync`, before the next write",
         )  # fmt: skip
         return _violation(case, finding, "SG213", writer, reader)
-    if _fills(writer, reader, first):
+    if _fills(case, writer, reader, first):
         return _early_read(case, writer, reader)
     return _overwrite(case, writer, reader)
 
 
-def _fills(writer: Interval, reader: Interval, first: Interval) -> bool:
+def _fills(case: Case, writer: Interval, reader: Interval, first: Interval) -> bool:
     """Whether the write is the one that the reader should have waited for."""
     if reader.instance.effects.engine is Engine.TMA_STORE and not writer.ordinary:
         return False  # what a store ships was put there by ordinary code
     if writer.use is not None and reader.use is not None and not writer.ordinary:
-        return writer.use <= reader.use
+        return writer.use <= reader.use or _is_meant(case, writer, reader)
     if writer.replica == reader.replica:
         return writer.instance.seq < reader.instance.seq
     return writer is first
+
+
+def _is_meant(case: Case, writer: Interval, reader: Interval) -> bool:
+    """The reader names another use, but means this tile, whose load is always issued before."""
+    begun = all(case.is_before(writer.starts[0], start) for start in reader.starts)
+    return begun and writer.tile is not None and writer.tile == reader.tile
 
 
 def _early_read(case: Case, writer: Interval, reader: Interval) -> Violation:

@@ -37,6 +37,7 @@ class Moves:
         self.tables = Tables(program)
         self.meant: dict[tuple[int, int], int] = {}
         self._made: dict[tuple[int, int], int] = {}  # contributions up to the end of a phase
+        self._entered: dict[tuple[int, int], int] = {}  # threads in a turn of a named barrier
         self._knows = False  # whether the first run is over
         self._contents: dict[tuple[int, int | None], int] = {}  # filler's key, tile
         self._held: list[tuple[int, int | None]] = [(0, None)]
@@ -164,6 +165,12 @@ class Moves:
                 Trouble("count", f"is one of {threads} threads in {name}, which counts {limit}"),
             )
         if threads >= limit:
+            turn = row.sync, new[tables.rounds + row.sync]
+            if not self._knows:
+                self._entered[turn] = threads
+            elif self._entered.get(turn) != threads and threads <= limit:
+                text = f"completes turn {turn[1]} of {name}, where another execution has others"
+                found += (Trouble("count", f"{text} in it"),)
             new[tables.rounds + row.sync] += 1
             for other in inside:
                 new[other] += RELEASED - INSIDE
@@ -312,17 +319,19 @@ class Moves:
         return (Trouble(kind, text),)
 
     def _completed_as_meant(self, new: list[int], barrier: int, before: int) -> tuple[Trouble, ...]:
-        """Whether a phase that completes has all the bytes that it has in the first run."""
+        """Whether a phase that completes does so in the first run, by the same contributions."""
         phase = before >> 1
         if new[self.tables.phases + barrier] >> 1 == phase:
             return ()
         made = self.tables.contributions(new, barrier)
         if not self._knows:
             self._made[barrier, phase] = made
-        if self._made.get((barrier, phase), made) == made:
+        meant = self._made.get((barrier, phase))
+        if meant == made:
             return ()
         name = self.tables.program.barriers[barrier][0]
-        text = f"completes phase {phase} of {name}, where another execution has other bytes in it"
+        other = "never completes it" if meant is None else "has other bytes in it"
+        text = f"completes phase {phase} of {name}, where another execution {other}"
         return (Trouble("bytes", text),)
 
     def _content(self, key: int, tile: int | None) -> int:

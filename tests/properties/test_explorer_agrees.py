@@ -38,8 +38,7 @@ def test_both_judges_name_what_happens():
         @each
         @given(edited_cases(first))
         def agree(case):
-            _, schedule, k_tiles = case
-            found = compare(schedule, k_tiles, budget=STATES)
+            found = compare(case.schedule, case.k_tiles, budget=STATES)
             note(str(found))
             ends["wrong" if found.claims else "right"] += 1
             ends["budget"] += not found.complete

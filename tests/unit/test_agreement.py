@@ -47,6 +47,9 @@ PRODUCER = """role producer warp {
 """
 
 
+UNANNOUNCED = PRODUCER.replace("bytes 16384", "bytes 0").removeprefix("role producer warp {")
+
+
 def ring(*roles, stages=1):
     """Roles on one ring of A and B."""
     return sg.parse(HEAD.format(stages=stages) + "".join(roles))
@@ -65,6 +68,57 @@ def staged(old, new):
     assert old in text
     return sg.parse(text.replace(old, new, 1))
 
+
+LATE_BYTES = PRODUCER.replace(
+    "expect tma.full bytes 16384", "arrive tma.full\n expect-tx tma.full bytes 8192"
+)
+SURPLUS = """ring other stages 1 empty 1 full 1 {
+  slot X : f16 64x64 = a rows 0
+}
+role producer warp { load tma.A 0 load tma.B 0 expect tma.full bytes 8192 }
+role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
+"""
+
+
+TWO_RINGS = sg.parse("""schedule the_tile_of_another_use
+problem c[m, n] f16 = a[m, k] f16 * b[n, k] f16
+tile m 128, n 64, k 64, raster n 1
+ring left stages 1 empty 2 full 1 {
+  slot A[2] : f16 64x64 = a rows 64*i
+}
+ring right stages 2 empty 2 full 1 {
+  slot B : f16 64x64 = b rows 0
+}
+acc acc : f32 64x64 = c rows 64*self
+role producer warp {
+  for k in 0..K {
+    acquire left.empty
+    expect left.full bytes 16384
+    load left.A[0] k
+    load left.A[1] k
+    advance left
+    acquire right.empty
+    expect right.full bytes 8192
+    load right.B k
+    advance right
+  }
+}
+role consumer[2] warpgroup {
+  for k in 0..K {
+    acquire left.full
+    acquire right.full
+    fence
+    mma acc, left.A[self], right.B, k
+    commit
+    wait 0
+    release left.empty
+    release right.empty
+    advance right
+  }
+  store acc -> c
+}
+""")
+"""The consumers never advance `left`: they read tile 1 as use 0."""
 
 CASES = {
     # a phase that gets more bytes than announced may complete early
@@ -112,23 +166,46 @@ CASES = {
     ),
     # the phase that lacks a release is miscounted before anybody hangs
     "miscounts, then hangs": (sg.parse(MISCOUNTS_THEN_HANGS), 4, {"phase"}),
-    # who acquires a stage only after it was filled and handed back waits for ever
-    "acquired too late": (
+    # an announcement is the last contributor of a phase
+    "bytes announced late": (
+        ring(LATE_BYTES, CONSUMER, stages=2), 4, {"read-early", "wrong-tile", "bytes", "exit"}
+    ),
+    # the stage is filled first and acquired then: the late acquire may be lapped
+    "acquired behind the loads": (
         ring(
             PRODUCER.replace("    acquire tma.empty\n", "").replace(
-                "    advance", "    acquire tma.empty\n    advance"
+                "advance tma", "acquire tma.empty\n advance tma"
             ),
             CONSUMER, stages=2,
-        ),
-        2, {"deadlock"},
+        ), 1, {"deadlock"},
+    ),
+    # the tile that is meant is always on its way when it is read, as another use
+    "the tile of another use": (TWO_RINGS, 2, {"read-early"}),
+    # nobody waits for the phase that more bytes land on than it expects
+    "a surplus of bytes": (ring(SURPLUS), 1, {"bytes", "deadlock"}),
+    "a surplus of bytes in a load too many": (
+        ring(
+            PRODUCER.replace("16384", "0").replace("0..K", "0..K + 1"), CONSUMER, stages=2
+        ), 2, {"bytes", "exit"},
+    ),
+    # a named barrier counts three warps of four: which three, and the fourth need never come
+    "a warp more than a named barrier counts": (
+        sg.parse(sg.show(staged("store-wait 0 read", "store-wait 0 by all"))
+                 .replace("group threads 128", "group threads 96")
+                 .replace("  sync group\n  write out\n", "")), 1, {"count", "phase"}
+    ),
+    # bytes that nobody waits for, behind two loads in either order
+    "filled twice": (
+        ring("role producer warp {" + UNANNOUNCED.removesuffix("}\n") + UNANNOUNCED, CONSUMER), 1,
+        {"bytes", "read-early"},
     ),
     # ordinary code works on what it finds: it makes no other tile of it
     "another tile, written to": (
         worked_on("write tma.A", PRODUCER.replace("load tma.A k", "load tma.A k + 1")), 1,
         {"wrong-tile"},
     ),
-    "results, written to": (worked_on("store acc -> out\n sync group\n write out"), 1,
-        {"wrong-tile"},
+    "results, written to": (
+        worked_on("store acc -> out\n sync group\n write out"), 1, {"wrong-tile"},
     ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
@@ -144,34 +221,6 @@ def test_both_say_the_same(name):
     assert found.complete
     assert (found.unnamed, found.unreached) == ((), ()), str(found)
     assert found.causes
-
-
-LATE_BYTES = PRODUCER.replace(
-    "expect tma.full bytes 16384", "arrive tma.full\n expect-tx tma.full bytes 8192"
-)
-SURPLUS = """ring other stages 1 empty 1 full 1 {
-  slot X : f16 64x64 = a rows 0
-}
-role producer warp { load tma.A 0 load tma.B 0 expect tma.full bytes 8192 }
-role consumer warpgroup { acquire other.full acquire tma.full store acc -> c }
-"""
-UNANNOUNCED = PRODUCER.replace("bytes 16384", "bytes 0").removeprefix("role producer warp {")
-FILLED_TWICE = "role producer warp {" + UNANNOUNCED.removesuffix("}\n") + UNANNOUNCED
-BYTES = [
-    (LATE_BYTES + CONSUMER, 2, 4, "an announcement completes no phase"),
-    (SURPLUS, 1, 1, "a surplus of bytes is told only where somebody waits for it"),
-    (FILLED_TWICE + CONSUMER, 1, 1, "as above, behind two loads in either order"),
-]
-
-
-@pytest.mark.parametrize(
-    ("roles", "stages", "k_tiles"),
-    [pytest.param(*case, marks=pytest.mark.xfail(strict=False, reason=r)) for *case, r in BYTES],
-)
-def test_bytes_that_the_checker_does_not_follow(roles, stages, k_tiles):
-    found = compare(ring(roles, stages=stages), k_tiles, budget=20_000)
-    assert found.complete
-    assert (found.unnamed, found.unreached) == ((), ()), str(found)
 
 
 def test_a_hang_that_a_miscount_hides_is_found_beyond():
