@@ -35,25 +35,37 @@ class Kernel:
     reference: Callable[[NDArray[np.float16], NDArray[np.float16]], NDArray[np.float64]]
 
 
+def _through(base: str, name: str, pipeline: str, summary: str) -> Kernel:
+    """A rung of the ladder that is made of another one."""
+    return Kernel(
+        name=f"hopper_matmul_{name}",
+        summary=summary,
+        text=None,
+        base=f"hopper_matmul_{base}",
+        pipeline=pipeline,
+        reference=hopper_matmul.reference,
+    )
+
+
 KERNELS: Mapping[str, Kernel] = {
     k.name: k
     for k in (
         Kernel(
-            name="hopper_matmul_v4",
-            summary="two serial consumers, 3 stages",
-            text=hopper_matmul.V4,
+            name="hopper_matmul_v1",
+            summary="one warp group, serial, 1 stage",
+            text=hopper_matmul.V1,
             base=None,
             pipeline=None,
             reference=hopper_matmul.reference,
         ),
-        Kernel(
-            name="hopper_matmul_v5",
-            summary="one wgmma group in flight per consumer, 4 stages",
-            text=None,
-            base="hopper_matmul_v4",
-            pipeline=hopper_matmul.V5_FROM_V4,
-            reference=hopper_matmul.reference,
-        ),
+        _through("v1", "v2", hopper_matmul.V2, "fetches ahead, 3 stages"),
+        _through("v2", "v3", hopper_matmul.V3, "a producer warp and a consumer, 3 stages"),
+        _through("v3", "v4", hopper_matmul.V4, "two serial consumers, 3 stages"),
+        _through("v4", "v5", hopper_matmul.V5, "one wgmma group in flight per consumer, 4 stages"),
+        _through("v5", "v6", hopper_matmul.V6, "four consumers, fp16 sums, epilogue in turns"),
+        _through("v5", "v5_ring", hopper_matmul.V5_RING, "V5, epilogue through the ring"),
+        _through("v5", "v5_own", hopper_matmul.V5_OWN, "V5, epilogue through its own buffer"),
+        _through("v4", "v4_ring", hopper_matmul.V4_RING, "V4, epilogue through the ring"),
     )
 }
 """Adding a kernel: its family's file, and a row here."""

@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from schedgen.diagnostics.finding import Finding, Row
+from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.target import (
     AlreadyInFlight,
     DepthNotEncodable,
     LagNeedsStages,
     LoopNotRetimable,
     NothingToRewrite,
-    Refusal,
 )
 from schedgen.happens_before.kept import Keep
 from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir.effects import Engine, Proxy, RingBarrier
-from schedgen.ir.ops import Op, Place
+from schedgen.ir.ops import Op
 from schedgen.ir.schedule import Loop, Role, Schedule, statements
 from schedgen.passes.retime import (
     commits_in,
@@ -31,6 +30,7 @@ from schedgen.passes.retime import (
     stages_needed,
     uses_before,
 )
+from schedgen.passes.rewriting import refuse
 from schedgen.pipeline import Pass
 
 
@@ -75,7 +75,7 @@ class OverlapWgmma(Pass):
             return
         if not loops:
             reason = "no loop issues mma and waits for them"
-            yield _refuse(NothingToRewrite, self, reason, None, None, "check the schedule")
+            yield refuse(NothingToRewrite, self, reason, "a loop with `mma`, `commit` and `wait 0`")
         for role, loop in loops:
             yield from self._loop_refusals(schedule, role, loop)
 
@@ -83,15 +83,17 @@ class OverlapWgmma(Pass):
         for stmt in statements(loop.body):
             if not isinstance(stmt, Op):
                 reason = f"the loop at {loop.place or role.name} holds another block"
-                yield _refuse(LoopNotRetimable, self, reason, role, stmt.place, "flatten the loop")
+                yield refuse(
+                    LoopNotRetimable, self, reason, "flatten the loop", role=role, place=stmt.place
+                )
         for op in (s for s in loop.body if isinstance(s, Op)):
             if _in_flight(loop, op):
                 fix = "apply it once, to the serial loop"
-                yield _refuse(AlreadyInFlight, self, f"`{op.text}`", role, op.place, fix)
+                yield refuse(AlreadyInFlight, self, f"`{op.text}`", fix, role=role, place=op.place)
             if _touches_registers(op) or _sets_cursor(op):
                 reason = f"`{op.text}` depends on the step that it stands in"
                 fix = "take it out of the loop, or leave the loop serial"
-                yield _refuse(LoopNotRetimable, self, reason, role, op.place, fix)
+                yield refuse(LoopNotRetimable, self, reason, fix, role=role, place=op.place)
         yield from self._late_refusals(role, loop)
         yield from self._depth_refusals(schedule, role, loop)
 
@@ -103,14 +105,14 @@ class OverlapWgmma(Pass):
             if _needs_completion(op):
                 reason = f"`{op.text}` needs the mma of its own step to have retired"
                 fix = "take it out of the loop, or leave the loop serial"
-                yield _refuse(LoopNotRetimable, self, reason, role, op.place, fix)
+                yield refuse(LoopNotRetimable, self, reason, fix, role=role, place=op.place)
 
     def _depth_refusals(self, schedule: Schedule, role: Role, loop: Loop) -> Iterator[Finding]:
         depth = commits_in(loop) * self.in_flight
         if depth > MAX_WAIT_DEPTH:
             reason = f"it would need `wait {depth}`; the immediate holds 0..{MAX_WAIT_DEPTH}"
             fix = f"at most in-flight={MAX_WAIT_DEPTH // max(commits_in(loop), 1)} here"
-            yield _refuse(DepthNotEncodable, self, reason, role, loop.place, fix)
+            yield refuse(DepthNotEncodable, self, reason, fix, role=role, place=loop.place)
         for ring in dict.fromkeys(released_ring(op) for op in late_ops(loop) if is_release(op)):
             needed = stages_needed(loop, ring, steps=self.in_flight)
             stages = schedule.ring(ring).stages
@@ -118,7 +120,7 @@ class OverlapWgmma(Pass):
                 held = f"{self.in_flight} step{'' if self.in_flight == 1 else 's'} in flight"
                 reason = f"{held} need {needed} stages of {ring}; it has {stages}"
                 fix = f"`set-stages{{n={needed}}}` first, or keep fewer steps in flight"
-                yield _refuse(LagNeedsStages, self, reason, role, loop.place, fix)
+                yield refuse(LagNeedsStages, self, reason, fix, role=role, place=loop.place)
 
     def rewrite(self, schedule: Schedule) -> Schedule:
         if self.in_flight == 0:
@@ -161,17 +163,3 @@ def _needs_completion(op: Op) -> bool:
     signal = effects.signal
     plain = signal is not None and signal.arrivals and not isinstance(signal.barrier, RingBarrier)
     return ordinary or bool(plain) or effects.sync is not None
-
-
-def _refuse(
-    cls: type[Refusal], step: Pass, reason: str, role: Role | None, place: Place | None, fix: str
-) -> Refusal:
-    rows: tuple[Row, ...] = ()
-    if role is not None:
-        rows = (
-            Row(
-                label="role", text=role.name, place=place, role=role.name, replica=None, k=None,
-                tile=None,
-            ),
-        )  # fmt: skip
-    return cls(pass_name=step.text, reason=reason, rows=rows, missing=None, fix=fix)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from schedgen.diagnostics.finding import Finding
-from schedgen.diagnostics.target import LagNeedsStages, NothingToRewrite
+from schedgen.diagnostics.target import LagNeedsStages, NothingToRewrite, SizesDoNotFit
 from schedgen.happens_before.kept import Keep
+from schedgen.ir.ops import Load
 from schedgen.ir.schedule import Schedule, ops_of
 from schedgen.passes.retime import is_release, released_ring
+from schedgen.passes.rewriting import refuse, touches_side
 from schedgen.pipeline import Pass
 
 
@@ -40,24 +42,30 @@ class SetStages(Pass):
             yield NothingToRewrite(
                 pass_name=self.text, reason=reason, rows=(), missing=None, fix="name a ring"
             )
-        least = self._least(schedule, rings)
+        lag, ahead = _greatest_lag(schedule, rings), _greatest_ahead(schedule, rings)
+        least = max(lag + 1, ahead)
         if self.n < least:
-            lag = least - 1
             why = f"a release lags by {lag}" if lag else "a ring needs a stage"
+            if ahead > lag + 1:
+                why = f"tiles are fetched {ahead} uses ahead"
             yield LagNeedsStages(
                 pass_name=self.text, rows=(), missing=None, fix=f"`set-stages{{n={least}}}`",
-                reason=f"{why}, which needs at least {least} stage{'s' if lag else ''}",
+                reason=f"{why}, which needs at least {least} stage{'s' if least > 1 else ''}",
             )  # fmt: skip
+            return
+        yield from self._buffer_refusals(schedule, rings)
 
-    @staticmethod
-    def _least(schedule: Schedule, rings: set[str]) -> int:
-        lags = [
-            -op.offset
-            for role in schedule.roles
-            for op in ops_of(role.body)
-            if is_release(op) and released_ring(op) in rings
-        ]
-        return max([0, *lags]) + 1
+    def _buffer_refusals(self, schedule: Schedule, rings: set[str]) -> Iterator[Finding]:
+        """Parts of buffers that lie in a stage which would be gone."""
+        stages = {**schedule.stages, **dict.fromkeys(rings, self.n)}
+        for buffer in schedule.buffers:
+            if buffer.alias is None or buffer.alias.ring not in rings:
+                continue
+            last = max(buffer.stage_of(part, stages) for part in range(buffer.part_count))
+            if last >= self.n:
+                reason = f"a part of {buffer.name} lies in stage {last} of {buffer.alias.ring}"
+                fix = f"`set-stages{{n={last + 1}}}`"
+                yield refuse(SizesDoNotFit, self, reason, fix, place=buffer.place)
 
     def rewrite(self, schedule: Schedule) -> Schedule:
         rings = tuple(
@@ -65,3 +73,17 @@ class SetStages(Pass):
             for r in schedule.rings
         )
         return schedule if rings == schedule.rings else dataclasses.replace(schedule, rings=rings)
+
+
+def _greatest_lag(schedule: Schedule, rings: set[str]) -> int:
+    ops = (op for role in schedule.roles for op in ops_of(role.body))
+    lags = (-op.offset for op in ops if is_release(op) and released_ring(op) in rings)
+    return max([0, *lags])
+
+
+def _greatest_ahead(schedule: Schedule, rings: set[str]) -> int:
+    """How far roles that read what they fill load ahead, where no stage is handed back."""
+    ops = [op for role in schedule.roles for op in ops_of(role.body)]
+    alone = {r for r in rings if not any(touches_side(op, r, "empty") for op in ops)}
+    aheads = (op.offset for op in ops if isinstance(op, Load) and op.into.ring in alone)
+    return max([0, *aheads])

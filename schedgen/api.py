@@ -214,7 +214,7 @@ def build(
     """Compile for sm_90a without a GPU; sizes are elements.  Raises what `emit` and
     `build.build_kernel` raise."""
     from schedgen.build import build_kernel
-    from schedgen.emit import class_name, wait_depths
+    from schedgen.emit import class_name, tma_stores, wait_depths
 
     require_rows(schedule, n=n, k=k)
     text = emit(schedule, static_k=static_k, unsafe=unsafe)
@@ -223,7 +223,7 @@ def build(
         path.write_text(text, encoding="utf-8")
         return build_kernel(
             path, class_name=class_name(schedule), kernel=schedule.name, shape=(m, n, k),
-            wait_depths=wait_depths(schedule),
+            wait_depths=wait_depths(schedule), tma_stores=tma_stores(schedule),
         )  # fmt: skip
 
 

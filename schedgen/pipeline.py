@@ -13,7 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.target import PassBrokeTheSchedule
@@ -186,9 +186,12 @@ def _make(name: str, options: str, table: Mapping[str, type[Pass]], position: in
 
 
 def _value(cls: type[Pass], name: str, field: str, value: str, position: int) -> object:
-    if get_type_hints(cls)[field] is int:
+    kind, option = get_type_hints(cls)[field], field.replace("_", "-")
+    if kind is int:
         if not re.fullmatch(r"\d{1,9}", value):
-            option = field.replace("_", "-")
             raise _bad(f"`{option}` of `{name}` is a number of 0 or more, not `{value}`", position)
         return int(value)
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        words = " or ".join(get_args(kind))
+        raise _bad(f"`{option}` of `{name}` is {words}, not `{value}`", position)
     return value

@@ -87,7 +87,8 @@ def build_text(report: BuildReport) -> str:
         f"  registers : {report.registers} per thread, {report.stack} bytes of stack, "
         f"{report.spill_stores + report.spill_loads} bytes spilled",
         f"  shared    : {report.shared_bytes} bytes",
-        f"  SASS      : HGMMA {hgmma}; DEPBAR gsb0 depth {depths}; UTMALDG x{report.utmaldg}",
+        f"  SASS      : HGMMA {hgmma}; DEPBAR gsb0 depth {depths}; UTMALDG x{report.utmaldg}"
+        f"; UTMASTG x{report.utmastg}; STSM x{report.stsm}",
     ]
     return "\n".join(
         [*lines, *(f"  problem   : {p}" for p in (*report.advisories, *report.problems))]

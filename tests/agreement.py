@@ -41,10 +41,11 @@ ALL_KINDS: frozenset[HazardKind] = frozenset(get_args(HazardKind))
 RESULTS = frozenset({"SG209", "SG211", "SG215", "SG216", "SG501", "SG502", "SG503"})
 """Codes of what is computed and of limits: no interleaving shows them."""
 
-RACE: Kinds = frozenset({"overwrite", "read-early", "wrong-tile", "proxy"})
+RACE: Kinds = frozenset({"overwrite", "read-early", "wrong-tile", "wrong-box", "proxy"})
 """How a race may show.  Two accesses without an order: one begins while the other is open
 ("overwrite"; "read-early" if it reads what the other is just bringing), or one finds what the other
-has left or not yet brought ("wrong-tile", "read-early"), by an ordinary store perhaps ("proxy")."""
+has left or not yet brought ("wrong-tile", "wrong-box" of results, "read-early"), by an ordinary
+store perhaps ("proxy")."""
 
 MISCOUNT: Kinds = frozenset({"count", "bytes", "phase"})
 
@@ -61,7 +62,8 @@ def _names(*shows: str, also: Kinds = frozenset()) -> Names:
 
 
 KINDS = {
-    "SG201": _names("read-early", "wrong-tile", "overwrite", also=RACE),  # by use, not by tile
+    # by use, not by tile
+    "SG201": _names("read-early", "wrong-tile", "wrong-box", "overwrite", also=RACE),
     "SG202": _names("wrong-tile"),
     "SG203": _names("overwrite", also=RACE),
     "SG204": _names("overwrite", also=RACE),
@@ -76,6 +78,7 @@ KINDS = {
     "SG212": _names("overwrite", "read-early", also=RACE),
     "SG213": _names("overwrite", also=RACE),
     "SG214": _names("exit"),
+    "SG217": _names("wrong-box"),
     # a miscount shows where it is counted, or as the hang of somebody who is lapped
     "SG301": _names("count", "phase", also=frozenset({"deadlock", "bytes"})),
     "SG302": _names("bytes", "phase", also=frozenset({"deadlock", "count"})),

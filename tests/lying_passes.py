@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.kept import KEEPS, Keep
-from schedgen.ir.expr import Binary, Expr, Int, Name, plus
-from schedgen.ir.ops import Load, Mma, Op, Release
+from schedgen.ir.expr import Binary, Expr, Int, Name, atoms, plus
+from schedgen.ir.ops import Load, Mma, Op, Release, TmaStore
 from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
 from schedgen.pipeline import Pass
 
@@ -167,6 +167,70 @@ def one_consumer_less(s: Schedule) -> Schedule:
     return dataclasses.replace(s, roles=roles)
 
 
+def is_refill(stmt: Stmt) -> bool:
+    return isinstance(stmt, If) and "k" in {str(atom) for atom in atoms(stmt.guard.left)}
+
+
+def refill_without_guard(s: Schedule) -> Schedule:
+    return statements_through(s, lambda stmt: stmt.body if is_refill(stmt) else (stmt,))
+
+
+def refill_of_another_tile(s: Schedule) -> Schedule:
+    """The same tile is fetched twice, from the first refill on."""
+
+    def become(op: Op) -> tuple[Stmt, ...]:
+        assert isinstance(op, Load)
+        return (dataclasses.replace(op, tile=plus(op.tile, -1)) if op.offset == 3 else op,)
+
+    return statements_through(s, each_op(Load, become))
+
+
+def forget_a_first_fill(s: Schedule) -> Schedule:
+    return statements_through(
+        s,
+        lambda stmt: () if isinstance(stmt, If) and stmt.guard.right == Int(1) else (stmt,),
+    )
+
+
+def half_of_the_rows(s: Schedule) -> Schedule:
+    accs = tuple(dataclasses.replace(a, rows=a.rows // 2) for a in s.accumulators)
+    return dataclasses.replace(s, accumulators=accs)
+
+
+def larger_boxes(s: Schedule) -> Schedule:
+    """Each load brings twice the rows: the common ones as often as before, others for nothing."""
+    rings = tuple(
+        dataclasses.replace(
+            r, slots=tuple(dataclasses.replace(slot, rows=2 * slot.rows) for slot in r.slots)
+        )
+        for r in s.rings
+    )
+    return dataclasses.replace(s, rings=rings)
+
+
+def ship_to_one_place(s: Schedule) -> Schedule:
+    def become(op: Op) -> tuple[Stmt, ...]:
+        assert isinstance(op, TmaStore)
+        return (dataclasses.replace(op, to=dataclasses.replace(op.to, first_row=Int(0))),)
+
+    return statements_through(s, each_op(TmaStore, become))
+
+
+def forget_to_ship(s: Schedule) -> Schedule:
+    return statements_through(s, each_op(TmaStore, lambda _: ()))
+
+
+def stage_in_one_part(s: Schedule) -> Schedule:
+    """The groups share a part in turns, and the last one's results are shipped for all."""
+
+    def become(op: Op) -> tuple[Stmt, ...]:
+        assert isinstance(op, TmaStore)
+        last = dataclasses.replace(op.to, first_row=Int(192))
+        return (dataclasses.replace(op, to=last),)
+
+    return statements_through(s, each_op(TmaStore, become))
+
+
 LIES: dict[Callable[[Schedule], Schedule], tuple[str, str, int]] = {
     drop_last_tile: ("hopper_matmul_v4", "products", 1),
     swap_two_tiles: ("hopper_matmul_v4", "products", 1),
@@ -183,5 +247,13 @@ LIES: dict[Callable[[Schedule], Schedule], tuple[str, str, int]] = {
     other_output_type: ("hopper_matmul_v4", "numerics", 0),
     other_accumulator: ("hopper_matmul_v5", "products", 1),
     one_consumer_less: ("hopper_matmul_v4", "products", 0),
+    refill_without_guard: ("hopper_matmul_v2", "traffic", 1),
+    refill_of_another_tile: ("hopper_matmul_v2", "traffic", 4),
+    forget_a_first_fill: ("hopper_matmul_v2", "traffic", 2),
+    half_of_the_rows: ("hopper_matmul_v4", "products", 0),
+    ship_to_one_place: ("hopper_matmul_v5_ring", "products", 0),
+    forget_to_ship: ("hopper_matmul_v5_own", "products", 0),
+    stage_in_one_part: ("hopper_matmul_v6", "products", 0),
+    larger_boxes: ("hopper_matmul_v3", "traffic", 1),
 }
 """Each lie: the kernel that it is told about, the property that is lost, the smallest K."""

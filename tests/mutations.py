@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -23,73 +22,12 @@ from schedgen.ir.effects import (
     SlotRef,
 )
 from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages, plus
-from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
+from schedgen.ir.schedule import Alias, If, Loop, Role, Schedule, Stmt
+from tests.sites import Body, Site, count, edited, replaced, sites, with_body
 
 SLAB_BYTES = 64 * 64 * 2
 MOST_STAGES = 5
 FARTHEST_MOVE = 6
-
-Body = tuple[Stmt, ...]
-
-
-@dataclass(frozen=True)
-class Site:
-    """A statement of a role, by its number in text order, and the loop variables it sees."""
-
-    role: int
-    number: int
-    stmt: Stmt
-    names: tuple[str, ...]
-
-
-def count(body: Body) -> int:
-    """Statements of a body, blocks and what is in them."""
-    return sum(1 + (count(s.body) if isinstance(s, Loop | If) else 0) for s in body)
-
-
-def sites(schedule: Schedule) -> Iterator[Site]:
-    """Every statement of every role."""
-
-    def walk(body: Body, names: tuple[str, ...]) -> Iterator[tuple[Stmt, tuple[str, ...]]]:
-        for stmt in body:
-            yield stmt, names
-            if isinstance(stmt, Loop | If):
-                new = (stmt.var,) if isinstance(stmt, Loop) and stmt.var != "_" else ()
-                yield from walk(stmt.body, (*names, *new))
-
-    for index, role in enumerate(schedule.roles):
-        for number, (stmt, names) in enumerate(walk(role.body, ())):
-            yield Site(index, number, stmt, names)
-
-
-def edited(body: Body, number: int, become: Callable[[Stmt], Body]) -> Body:
-    """The body with what ``become`` makes of the statement at a position."""
-    for index, stmt in enumerate(body):
-        if number == 0:
-            return (*body[:index], *become(stmt), *body[index + 1 :])
-        number -= 1
-        if isinstance(stmt, Loop | If):
-            inner = count(stmt.body)
-            if number < inner:
-                changed = dataclasses.replace(stmt, body=edited(stmt.body, number, become))
-                return (*body[:index], changed, *body[index + 1 :])
-            number -= inner
-    raise IndexError(number)
-
-
-def _with_body(schedule: Schedule, role: int, body: Body) -> Schedule:
-    old = schedule.roles[role]
-    roles = (
-        *schedule.roles[:role],
-        dataclasses.replace(old, body=body),
-        *schedule.roles[role + 1 :],
-    )
-    return dataclasses.replace(schedule, roles=roles)
-
-
-def _replaced(schedule: Schedule, site: Site, by: Body) -> Schedule:
-    role = schedule.roles[site.role]
-    return _with_body(schedule, site.role, edited(role.body, site.number, lambda _: by))
 
 
 def _each(variants: Callable[[Schedule, Site], Iterator[Body]]) -> Callable[[Schedule], Edits]:
@@ -99,7 +37,7 @@ def _each(variants: Callable[[Schedule, Site], Iterator[Body]]) -> Callable[[Sch
         for site in sites(schedule):
             for by in variants(schedule, site):
                 if by != (site.stmt,):
-                    yield lambda site=site, by=by: _replaced(schedule, site, by)
+                    yield lambda site=site, by=by: replaced(schedule, site, by)
 
     return listed
 
@@ -128,7 +66,7 @@ def _move(schedule: Schedule) -> Edits:
         left = edited(schedule.roles[site.role].body, site.number, lambda _: ())
         for target in range(count(left)):
             if target != site.number and abs(target - site.number) <= FARTHEST_MOVE:
-                yield lambda site=site, left=left, target=target: _with_body(
+                yield lambda site=site, left=left, target=target: with_body(
                     schedule, site.role, edited(left, target, lambda s: (site.stmt, s))
                 )
 
@@ -153,11 +91,13 @@ def _palette(schedule: Schedule, role: Role) -> Iterator[ops.Op]:
         yield ops.Read(source=SlotRef(ring.name, slot.name, None if slot.slabs is None else Int(0)))
         yield ops.Write(to=SlotRef(ring.name, slot.name, None if slot.slabs is None else Int(0)))
     for barrier in schedule.barriers:
-        yield ops.Arrive(barrier=PlainBarrier(barrier.name))
-        yield ops.Await(barrier=PlainBarrier(barrier.name))
+        first = PlainBarrier(barrier.name, None if barrier.size is None else Int(0))
+        yield ops.Arrive(barrier=first)
+        yield ops.Await(barrier=first)
     for buffer in schedule.buffers:
-        yield ops.Write(to=BufferRef(buffer.name))
-        yield ops.Read(source=BufferRef(buffer.name))
+        part = BufferRef(buffer.name, None if buffer.parts is None else Int(0))
+        yield ops.Write(to=part)
+        yield ops.Read(source=part)
     if role.warps == 4:
         yield ops.Fence()
         yield ops.Commit()
@@ -188,20 +128,23 @@ def _retarget(schedule: Schedule, site: Site) -> Iterator[Body]:
         for ring in schedule.rings:
             yield _change(op, ring=ring.name)
     elif isinstance(op, ops.Store):
-        places = [OutRef(schedule.problem.out.name), *(BufferRef(b.name) for b in schedule.buffers)]
-        for place in places:
+        for place in (OutRef(schedule.problem.out.name), *_parts(schedule)):
             yield _change(op, to=place)
         for acc in schedule.accumulators:
             yield _change(op, acc=acc.name)
     elif isinstance(op, ops.Write):
-        for place in (*_slots(schedule), *(BufferRef(b.name) for b in schedule.buffers)):
+        for place in (*_slots(schedule), *_parts(schedule)):
             yield _change(op, to=place)
     elif isinstance(op, ops.Read | ops.TmaStore):
-        for place in (*_slots(schedule), *(BufferRef(b.name) for b in schedule.buffers)):
+        for place in (*_slots(schedule), *_parts(schedule)):
             yield _change(op, source=place)
+        if isinstance(op, ops.TmaStore):
+            for box in _boxes(schedule):
+                yield _change(op, to=box)
     elif isinstance(op, ops.Sync):
         for named in schedule.named:
-            yield _change(op, barrier=NamedRef(named.name, op.barrier.index))
+            for index in _indices(named.size):
+                yield _change(op, barrier=NamedRef(named.name, index))
 
 
 def _barriers(schedule: Schedule, op: ops.Op) -> Iterator[RingBarrier | PlainBarrier]:
@@ -212,14 +155,34 @@ def _barriers(schedule: Schedule, op: ops.Op) -> Iterator[RingBarrier | PlainBar
         if not isinstance(op, ops.Expect) and not isinstance(op, ops.Await):
             yield RingBarrier(ring.name, "empty")
     if not isinstance(op, ops.Acquire | ops.Release | ops.Expect):
-        yield from (PlainBarrier(b.name) for b in schedule.barriers)
+        for barrier in schedule.barriers:
+            yield from (PlainBarrier(barrier.name, index) for index in _indices(barrier.size))
 
 
 def _slots(schedule: Schedule) -> Iterator[SlotRef]:
     for ring in schedule.rings:
         for slot in ring.slots:
-            for slab in [None] if slot.slabs is None else range(slot.slabs):
-                yield SlotRef(ring.name, slot.name, None if slab is None else Int(slab))
+            yield from (SlotRef(ring.name, slot.name, index) for index in _indices(slot.slabs))
+
+
+def _parts(schedule: Schedule) -> Iterator[BufferRef]:
+    for buffer in schedule.buffers:
+        yield from (BufferRef(buffer.name, index) for index in _indices(buffer.parts))
+
+
+def _indices(size: int | None) -> list[Expr | None]:
+    """What may stand in brackets behind a name, if anything may."""
+    return [None] if size is None else [*map(Int, range(size)), Name("self")]
+
+
+def _boxes(schedule: Schedule) -> Iterator[OutRef]:
+    """Parts of the output that a TMA store may name, or none at all."""
+    out = schedule.problem.out.name
+    yield OutRef(out)
+    for acc in schedule.accumulators:
+        yield OutRef(out, acc.first_row)
+        yield from (OutRef(out, plus(acc.first_row, d)) for d in (-acc.rows, acc.rows))
+        yield OutRef(out, acc.first_row, plus(acc.first_col, acc.cols))
 
 
 def _tile(_: Schedule, site: Site) -> Iterator[Body]:
@@ -284,6 +247,20 @@ def _stages(schedule: Schedule) -> Edits:
             if 0 < value <= MOST_STAGES:
                 new = dataclasses.replace(ring, stages=value)
                 yield lambda index=index, new=new: _declared(schedule, "rings", index, new)
+
+
+def _memory(schedule: Schedule) -> Edits:
+    """A buffer lies in other stages of a ring, in a ring at all, or in memory of its own."""
+    for index, buffer in enumerate(schedule.buffers):
+        places: list[Alias | None] = [None]
+        for ring in schedule.rings:
+            last = Binary("-", Int(ring.stages - 1), Name("i"))
+            for slot in ring.slots:
+                places += [Alias(ring.name, slot.name, at) for at in (Int(0), Name("i"), last)]
+        for alias in places:
+            if alias != buffer.alias:
+                new = dataclasses.replace(buffer, alias=alias)
+                yield lambda index=index, new=new: _declared(schedule, "buffers", index, new)
 
 
 def _declared(schedule: Schedule, field: str, index: int, new: object) -> Schedule:
@@ -359,6 +336,7 @@ MUTATIONS: dict[str, Callable[[Schedule], Edits]] = {
     "bytes": _each(_bytes),
     "parity": _each(_parity),
     "stages": _stages,
+    "memory": _memory,
     "bounds": _each(_bounds),
     "guards": _each(_guards),
     "executor": _each(_executor),

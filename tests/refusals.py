@@ -7,18 +7,8 @@ import schedgen as sg
 from schedgen.diagnostics.finding import Finding
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pipeline, parse_pipeline
+from tests.ladder_refusals import LADDER_REFUSALS, V4, V5, changed
 
-
-def changed(text: str, *pairs: tuple[str, str]) -> str:
-    """The text with each pair's first part replaced, once; it must be there."""
-    for old, new in pairs:
-        assert old in text, old
-        text = text.replace(old, new, 1)
-    return text
-
-
-V4 = sg.show(sg.load("hopper_matmul_v4"))
-V5 = sg.show(sg.load("hopper_matmul_v5"))
 TWO_COMMITS = changed(V4, ("    commit\n", "    commit\n    commit\n"))
 
 OVERLAP = "overlap-wgmma{in-flight=1}"
@@ -40,6 +30,7 @@ PASS_REFUSALS = [
         changed(V4, ("    release tma.empty\n", "    if k > 0 {\n    }\n    release tma.empty\n")),
         OVERLAP,
     ),
+    *LADDER_REFUSALS,
 ]  # fmt: skip
 """Code, schedule, pipeline: the pass refuses, or its result would break at once."""
 
@@ -49,6 +40,8 @@ BAD_PIPELINES = [
     "set-stages{n=}", "set-stages{n=four}", "set-stages{n=-1}", "set-stages{n=4,n=5}",
     "set-stages{n=99999999999999}", "set-stages{4}", "overlap{in-flight=1}",
     "overlap_wgmma{in_flight=1}", "overlap-wgmma{in-flight=1.5}", "Überlapp", "\0",
+    "rasterize{along=k,group=4}", "accumulate{type=f64}", "stage-epilogue{buffer=shared}",
+    "stage-epilogue", "warp-specialize{n=2}", "set-tile{m=128}",
 ]  # fmt: skip
 """Strings that are no pipeline (SG114)."""
 

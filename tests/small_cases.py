@@ -17,6 +17,7 @@ import schedgen as sg
 from schedgen.api import apply
 from schedgen.ir.schedule import If, Loop, Schedule, statements
 from tests.mutations import MUTATIONS, mutants
+from tests.staged_cases import staged_results
 from tests.strategies import trip_counts
 
 MOST_STAGES, MOST_OPS = 3, 14
@@ -329,6 +330,7 @@ FAMILIES: dict[str, st.SearchStrategy[Schedule]] = {
     "two work tiles": two_work_tiles(),
     "plain barriers": handovers(),
     "staging": staged(),
+    "results": staged_results().flatmap(lambda s: overlapped(s, s.rings[0].stages)),
     "samples": st.sampled_from(SAMPLES),
 }
 """Schedules that are right, most of them."""

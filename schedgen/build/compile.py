@@ -37,6 +37,7 @@ def build_kernel(
     path: str | Path,
     *,
     wait_depths: frozenset[int],
+    tma_stores: int = 0,
     class_name: str | None = None,
     kernel: str | None = None,
     shape: Shape = REFERENCE_SHAPE,
@@ -45,8 +46,9 @@ def build_kernel(
     """Compile the kernel in the emitted file at ``path`` for problem ``shape`` = (m, n, k).
 
     ``wait_depths`` are the n of the schedule's `wait n`; the machine code must wait for these
-    depths and no other.  ``keep`` is a folder that receives kernel.cu, kernel.cubin, kernel.sass
-    and ptxas.log; without it nothing stays behind.
+    depths and no other.  ``tma_stores`` are the boxes that it stores by TMA.  ``keep`` is a folder
+    that receives kernel.cu, kernel.cubin, kernel.sass and ptxas.log; without it nothing stays
+    behind.
     """
     import_tilus()
     tools = find_toolchain()
@@ -63,6 +65,7 @@ def build_kernel(
             ptxas_log=ptxas_log,
             sass=sass,
             wait_depths=wait_depths,
+            tma_stores=tma_stores,
         )
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,8 @@ _ADVISORY = re.compile(r"\(C75\d\d\).*")
 _HGMMA = re.compile(r"\bHGMMA\.(\d+x\d+x\d+\S*)")
 _DEPBAR = re.compile(r"\bDEPBAR\.LE gsb0, 0x([0-9a-f]+)")
 _UTMALDG = re.compile(r"\bUTMALDG\b")
+_UTMASTG = re.compile(r"\bUTMASTG\b")
+_STSM = re.compile(r"\bSTSM\b")
 _DYNAMIC_SHARED = re.compile(r"<<<dim3\([^;]*?\), dim3\([^;]*?\), (\d+),")
 
 
@@ -28,7 +30,9 @@ class BuildReport:
     """The numbers of one compiled kernel.
 
     ``hgmma`` counts the wgmma instructions by shape, ``depbar`` the waits for wgmma groups by the
-    depth that they leave in flight, ``utmaldg`` the TMA loads.
+    depth that they leave in flight, ``utmaldg`` and ``utmastg`` the TMA loads and stores, ``stsm``
+    the stores of matrices to shared memory.  ``tma_stores`` is how many boxes the schedule stores
+    by TMA.
     """
 
     kernel: str
@@ -43,7 +47,10 @@ class BuildReport:
     hgmma: tuple[tuple[str, int], ...]
     depbar: tuple[tuple[int, int], ...]
     utmaldg: int
+    utmastg: int
+    stsm: int
     wait_depths: frozenset[int]
+    tma_stores: int
 
     @property
     def ok(self) -> bool:
@@ -65,6 +72,10 @@ class BuildReport:
             found.append(f"the machine code waits for depth {depth}; no `wait {depth}` asks for it")
         for depth in sorted(self.wait_depths - compiled):
             found.append(f"no wait for depth {depth} in the machine code, but `wait {depth}` asks")
+        if self.tma_stores and not self.utmastg:
+            found.append(
+                f"no TMA store in the machine code, but the schedule stores {self.tma_stores} boxes"
+            )
         return tuple(found)
 
     def as_dict(self) -> dict[str, object]:
@@ -83,6 +94,8 @@ class BuildReport:
                 "hgmma": dict(self.hgmma),
                 "depbar": {str(depth): count for depth, count in self.depbar},
                 "utmaldg": self.utmaldg,
+                "utmastg": self.utmastg,
+                "stsm": self.stsm,
             },
             "ok": self.ok,
         }
@@ -100,6 +113,7 @@ def read_report(
     ptxas_log: str,
     sass: str,
     wait_depths: frozenset[int],
+    tma_stores: int = 0,
 ) -> BuildReport:
     """The report of one build, from the texts that it left.
 
@@ -125,5 +139,8 @@ def read_report(
         hgmma=tuple(sorted(Counter(_HGMMA.findall(sass)).items())),
         depbar=tuple(sorted(depths.items())),
         utmaldg=len(_UTMALDG.findall(sass)),
+        utmastg=len(_UTMASTG.findall(sass)),
+        stsm=len(_STSM.findall(sass)),
         wait_depths=wait_depths,
+        tma_stores=tma_stores,
     )

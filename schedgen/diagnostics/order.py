@@ -47,6 +47,7 @@ class WrongTile(Finding):
         `load tma.B k + 1` in the producer, `mma acc, tma.A[self], tma.B, k` in the consumer.
     Fix
         Make the load and the mma of one use name the same tile, or repair the cursor (`advance`).
+        Where a buffer lies in the ring, results stored there are no tile.
     """
 
     code = "SG202"
@@ -58,7 +59,7 @@ class WrongTile(Finding):
 
     @property
     def message(self) -> str:
-        holds = "ordinary data" if self.found is None else f"tile {self.found}"
+        holds = "results" if self.found is None else f"tile {self.found}"
         return f"{self.reader} means tile {self.wanted}, but {self.where} holds {holds}"
 
 

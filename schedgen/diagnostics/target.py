@@ -43,12 +43,14 @@ class LagNeedsStages(Refusal):
 
     What it means
         With S stages, use u + S needs use u released; a release that lags S steps comes after it.
+        A role that fills what it reads, and fetches tiles further ahead than S uses, is the same.
     Why it is wrong
-        Producer and consumer wait for each other: a deadlock from K = S + 1 on.
+        Producer and consumer wait for each other: a deadlock from K = S + 1 on.  Where one role
+        does both, a stage is filled while it is read.
     Example
-        `set-stages{n=1}` on V5, whose releases lag by one.
+        `set-stages{n=1}` on V5, whose releases lag by one, or on V2, which fetches three ahead.
     Fix
-        Keep at least lag + 1 stages.
+        Keep at least lag + 1 stages, and as many as tiles are fetched ahead.
     """
 
     code = "SG402"
@@ -97,9 +99,10 @@ class LoopNotRetimable(Refusal):
 
     What it means
         An op after the wait needs its result in the same step, or the loop's bounds are not of the
-        form number..K + number.
+        form number..K + number.  For passes that move the loads: the fills are not one for each
+        tile, or something stands between them.
     Why it is wrong
-        Moving it by an iteration would change what is computed.
+        Moving it by an iteration, or to another role, would change what is computed.
     Example
         `touch acc` in the loop body.
     Fix
@@ -108,6 +111,63 @@ class LoopNotRetimable(Refusal):
 
     code = "SG405"
     name = "loop-not-retimable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlreadyStaged(Refusal):
+    """The schedule stages its results already.
+
+    What it means
+        Staging buffers, plain barriers or named barriers are declared, whose sizes and counts
+        belong to the tile and to the groups that there are now.
+    Why it is wrong
+        The pass would leave them as they are, or stage the same results twice.
+    Example
+        `split-consumers{n=4}` behind `stage-epilogue{buffer=own}`.
+    Fix
+        Stage the epilogue last in the pipeline.
+    """
+
+    code = "SG406"
+    name = "already-staged"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizesDoNotFit(Refusal):
+    """The sizes of the schedule do not divide into what the pass would make of them.
+
+    What it means
+        Rows, columns or bytes do not come out whole: a wgmma takes 64 rows, a TMA store slabs of 64
+        columns of 2 bytes, an `expect` announces one whole stage, and results that lie in a ring
+        fill a slot exactly.
+    Why it is wrong
+        The parts would not cover the tile, or not fit their place.
+    Example
+        `split-consumers{n=4}` on a tile of 128 rows.
+    Fix
+        Change the tile first (`set-tile`), or ask for fewer parts.
+    """
+
+    code = "SG407"
+    name = "sizes-do-not-fit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoSuchMma(Refusal):
+    """The target has no wgmma of the types that the pass would leave.
+
+    What it means
+        wgmma multiplies f16 by f16 into f16 or f32, and bf16 by bf16 into f32.
+    Why it is wrong
+        No instruction computes the schedule (PTX 9.7.15.3).
+    Example
+        `accumulate{type=f16}` where the operands are bf16.
+    Fix
+        Accumulate in a type that goes with the operands.
+    """
+
+    code = "SG408"
+    name = "no-such-mma"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,5 +304,6 @@ class PassBrokeTheSchedule(Finding):
 
 FINDINGS: tuple[type[Finding], ...] = (
     NothingToRewrite, LagNeedsStages, AlreadyInFlight, DepthNotEncodable, LoopNotRetimable,
-    SharedMemoryCapacity, EncodingLimit, RegisterCapacity, TargetCannotSay, PassBrokeTheSchedule,
+    AlreadyStaged, SizesDoNotFit, NoSuchMma, SharedMemoryCapacity, EncodingLimit, RegisterCapacity,
+    TargetCannotSay, PassBrokeTheSchedule,
 )  # fmt: skip

@@ -186,8 +186,9 @@ class StagingMismatch(Finding):
     """A staging buffer cannot hold what is stored into it.
 
     What it means
-        The accumulators stored into the buffer have more elements than it, or its element type is
-        not the output's.
+        The accumulators stored into the buffer, or into a part of it, have more elements than it,
+        or its element type is not the output's. Where TMA stores name the part of the output that
+        they ship, each accumulator has exactly the shape of a part of the buffer.
     Why it is wrong
         The store would run over the buffer, or the TMA store would write other numbers.
     Example
@@ -207,6 +208,35 @@ class StagingMismatch(Finding):
         return f"buffer {self.buffer} is {self.holds}, but {self.wanted} is stored into it"
 
 
+@dataclass(frozen=True, kw_only=True)
+class StagedElsewhere(Finding):
+    """A TMA store ships its source as another part of the output than it holds.
+
+    What it means
+        The accumulator that was last stored into the buffer before the TMA store is not the box of
+        the output that the TMA store names.
+    Why it is wrong
+        The numbers land in the wrong place, or another role's results are shipped: a wrong result
+        in every run.
+    Example
+        `tma-store out -> c rows 0` after `store acc -> out` by the role whose accumulator has rows
+        64..128.
+    Fix
+        Name the rows and columns of what was stored last, and take turns in that order.
+    """
+
+    code = "SG217"
+    name = "staged-elsewhere"
+    store: str
+    where: str
+    wanted: str
+    found: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.store} ships {self.where} as {self.wanted}, but it holds {self.found}"
+
+
 FINDINGS: tuple[type[Finding], ...] = (
     AccumulatorRead,
     UncommittedMma,
@@ -216,4 +246,5 @@ FINDINGS: tuple[type[Finding], ...] = (
     InFlightAtExit,
     OutputCoverage,
     StagingMismatch,
+    StagedElsewhere,
 )

@@ -8,15 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from schedgen.emit.plan import class_name, wait_depths
+    from schedgen.emit.plan import class_name, tma_stores, wait_depths
     from schedgen.emit.tilus_source import emit_tilus
     from schedgen.emit.unsupported import EmitUnsupported
 
-__all__ = ["EmitUnsupported", "class_name", "emit_tilus", "wait_depths"]
+__all__ = ["EmitUnsupported", "class_name", "emit_tilus", "tma_stores", "wait_depths"]
 
 _HOMES = {
     "EmitUnsupported": "unsupported", "class_name": "plan", "emit_tilus": "tilus_source",
-    "wait_depths": "plan",
+    "tma_stores": "plan", "wait_depths": "plan",
 }  # fmt: skip
 
 

@@ -10,10 +10,26 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from schedgen.emit.names import KERNEL_NAMES, MODULE_NAMES, RING_NAMES, TILUS_NAMES, Names
+from schedgen.happens_before.limits import SLAB_COLUMNS
+from schedgen.ir.effects import BufferRef, RingBarrier
 from schedgen.ir.expr import Int, Name, Stages, atoms
-from schedgen.ir.ops import Acquire, Advance, Arrive, Expect, Load, Mma, Op, Store, Wait
+from schedgen.ir.ops import (
+    Acquire,
+    Advance,
+    Arrive,
+    Expect,
+    Load,
+    Mma,
+    Op,
+    Store,
+    StoreCommit,
+    StoreWait,
+    TmaStore,
+    Wait,
+)
 from schedgen.ir.schedule import (
     WARP_THREADS,
     WARPGROUP_WARPS,
@@ -78,6 +94,8 @@ class Plan:
     tensors: dict[str, str]
     rings: dict[str, str]
     slots: dict[tuple[str, str], str]
+    barriers: dict[str, str]
+    buffers: dict[str, str]
     taken: frozenset[str]
     """Every name of the kernel's scope, which a loop variable must not hide."""
 
@@ -87,6 +105,11 @@ class Plan:
     @property
     def advances(self) -> bool:
         return any(isinstance(op, Advance) for op in _all_ops(self.schedule))
+
+    @property
+    def hands_back(self) -> bool:
+        """Whether stages have an empty side: roles that fill what they read need none."""
+        return any(verb.endswith("_empty") for verb, _ in self.verbs)
 
     @property
     def steps_away(self) -> bool:
@@ -110,8 +133,10 @@ def make_plan(schedule: Schedule) -> Plan:
     for (ring, _), slot in slot_names.items():
         # tilus binds `ring.slot` under this name, too.
         names.give(f"{ring_names[ring]}_{slot}")
+    barriers = {barrier.name: names.give(barrier.name) for barrier in schedule.barriers}
+    buffers = {buffer.name: names.give(buffer.name) for buffer in schedule.buffers}
     blocks = _blocks(schedule, names)
-    taken = KERNEL_NAMES | MODULE_NAMES | set(tensor_names.values()) | set(ring_names.values())
+    taken = KERNEL_NAMES | MODULE_NAMES | {name for b in blocks for _, name in b.accumulators}
     return Plan(
         schedule=schedule,
         class_name=class_name(schedule),
@@ -121,7 +146,9 @@ def make_plan(schedule: Schedule) -> Plan:
         tensors=tensor_names,
         rings=ring_names,
         slots=slot_names,
-        taken=frozenset(taken | {name for block in blocks for _, name in block.accumulators}),
+        barriers=barriers,
+        buffers=buffers,
+        taken=taken.union(*(d.values() for d in (tensor_names, ring_names, barriers, buffers))),
     )
 
 
@@ -137,6 +164,16 @@ def class_name(schedule: Schedule) -> str:
 def wait_depths(schedule: Schedule) -> frozenset[int]:
     """The n of every `wait n`: the depths that the machine code must wait for."""
     return frozenset(op.depth for op in _all_ops(schedule) if isinstance(op, Wait))
+
+
+def tma_stores(schedule: Schedule) -> int:
+    """How many boxes of the output the text of the schedule stores by TMA, over all replicas."""
+    return sum(
+        role.replica_count * (schedule.buffer(op.source.name).cols // SLAB_COLUMNS)
+        for role in schedule.roles
+        for op in ops_of(role.body)
+        if isinstance(op, TmaStore) and isinstance(op.source, BufferRef)
+    )
 
 
 def unroll_factor(loop: Loop, schedule: Schedule) -> int | None:
@@ -190,7 +227,7 @@ def _all_ops(schedule: Schedule) -> Iterator[Op]:
 def _verbs(schedule: Schedule) -> tuple[tuple[str, bool], ...]:
     found: dict[str, bool] = {}
     for op in _all_ops(schedule):
-        if isinstance(op, Acquire | Arrive | Expect):
+        if isinstance(op, Acquire | Arrive | Expect) and isinstance(op.barrier, RingBarrier):
             side = str(op.barrier).rpartition(".")[2]
             verb = f"{op.keyword}_{side}"
             found[verb] = found.get(verb, False) or op.offset != 0
@@ -248,6 +285,16 @@ def _accumulators(
     )
 
 
-def loads_beside_other_warps(role: Role, op: Op) -> bool:
-    """A TMA load is issued by one warp; a wider role must step down to one."""
-    return isinstance(op, Load) and role.warps > 1
+def run_of_one_warp(role: Role, body: tuple[Stmt, ...]) -> tuple[Op, ...]:
+    """The ops at the beginning that belong under one `single_warp`.
+
+    One warp issues the TMA ops of a role, always the same one, since it alone can wait for its own
+    stores; a wider role must step down to it.
+    """
+    if role.warps == 1:
+        return ()
+    return tuple(op for op in takewhile(_is_of_tma, body) if isinstance(op, Op))
+
+
+def _is_of_tma(stmt: Stmt) -> bool:
+    return isinstance(stmt, Expect | Load | TmaStore | StoreCommit | StoreWait)

@@ -45,10 +45,18 @@ def _head(plan: Plan, *, static_k: bool) -> str:
     With run-time k and stages a power of two, `% stages` of an unsigned number is a mask: V5 gains
     0.2 % on an H200.  Elsewhere (V4 with 3 stages, or constants) unsigned costs 0.2-0.9 %.
     """
+    init = _INIT if plan.hands_back else _without_empty()
     masks = all(ring.stages & (ring.stages - 1) == 0 for ring in plan.schedule.rings)
     if masks and not static_k:
-        return _INIT.format(stage_type="uint32", why="  # unsigned: its remainder is a mask")
-    return _INIT.format(stage_type="int32", why="")
+        return init.format(stage_type="uint32", why="  # unsigned: its remainder is a mask")
+    return init.format(stage_type="int32", why="")
+
+
+def _without_empty() -> str:
+    """For roles that fill the stages they read: nobody hands a stage back."""
+    text = _INIT.replace("a full and an empty barrier", "a full barrier")
+    text = text.replace("full: int, empty: int", "full: int")
+    return "".join(x for x in text.splitlines(keepends=True) if "self.empty" not in x)
 
 
 def _arithmetic(plan: Plan) -> Iterator[str]:

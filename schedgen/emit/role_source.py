@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 
 from schedgen.emit.layout import call
 from schedgen.emit.names import Names
@@ -12,23 +12,30 @@ from schedgen.emit.plan import (
     Plan,
     depends_on_k,
     first_multiplying_loop,
-    loads_beside_other_warps,
     never_empty,
+    run_of_one_warp,
     unroll_factor,
 )
-from schedgen.ir.effects import RingBarrier, SlotRef
+from schedgen.happens_before.limits import SLAB_COLUMNS
+from schedgen.ir.effects import BufferRef, OutRef, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, evaluate
 from schedgen.ir.ops import (
     Acquire,
     Advance,
     Arrive,
+    Await,
     Commit,
     Expect,
     Fence,
+    FenceProxy,
     Load,
     Mma,
     Op,
     Store,
+    StoreCommit,
+    StoreWait,
+    Sync,
+    TmaStore,
     Wait,
 )
 from schedgen.ir.schedule import If, Loop, Slot, Stmt
@@ -44,17 +51,25 @@ class RoleSource:
         self.plan = plan
         self.block = block
         self.static_k = static_k
+        self.awaits: Counter[str] = Counter()
         self.joined = None if static_k else first_multiplying_loop(block.role.body)
 
     def lines(
         self, body: tuple[Stmt, ...], *, indent: int, variables: Mapping[str, str]
     ) -> Iterator[str]:
-        rest = iter(zip_longest(body, body[1:]))
-        for stmt, following in rest:
+        at = 0
+        while at < len(body):
+            stmt, following = body[at], body[at + 1] if at + 1 < len(body) else None
+            done = 1
             match (stmt, following):
+                case _ if run := run_of_one_warp(self.block.role, body[at:]):
+                    done = len(run)
+                    yield f"{' ' * indent}with self.single_warp():\n"
+                    for op in run:
+                        yield from self._op(op, indent + 4, variables)
                 case Loop(), Wait() if stmt is self.joined:
+                    done = 2
                     yield from self._loop_and_wait(stmt, following, indent, variables)
-                    next(rest)
                 case Loop(), _:
                     yield from self._loop(stmt, indent, variables)
                 case If(guard=guard), _:
@@ -63,6 +78,7 @@ class RoleSource:
                     yield from self._nested(stmt.body, indent + 4, variables)
                 case op, _:
                     yield from self._op(op, indent, variables)
+            at += done
 
     def _nested(
         self, body: tuple[Stmt, ...], indent: int, variables: Mapping[str, str]
@@ -126,10 +142,83 @@ class RoleSource:
                 yield call("self.wgmma.wait_group", [str(depth)], indent=indent)
             case Advance(ring=ring):
                 yield call(f"{self.plan.rings[ring]}.advance", [], indent=indent)
-            case Store():
+            case Store(to=OutRef()):
                 yield self._store(op, indent)
             case _:
+                yield from self._epilogue_op(op, indent, variables)
+
+    def _epilogue_op(self, op: Op, indent: int, variables: Mapping[str, str]) -> Iterator[str]:
+        """Plain barriers, and results on their way through shared memory."""
+        match op:
+            case Arrive(barrier=PlainBarrier() as barrier):
+                yield f"{' ' * indent}with self.single_thread():\n"
+                arguments = [self._plain(barrier), 'sem="release"', 'scope="cta"']
+                yield call("self.mbarrier.arrive", arguments, indent=indent + 4)
+            case Await(barrier=PlainBarrier() as barrier):
+                place = self._plain(barrier)
+                earlier = self.awaits[place]
+                self.awaits[place] += 1
+                arguments = [place, f"phase={earlier % 2}", 'sem="acquire"', 'scope="cta"']
+                yield call("self.mbarrier.wait", arguments, indent=indent)
+            case Sync(barrier=barrier):
+                index = "" if barrier.index is None else f"[{self._number(barrier.index)}]"
+                yield call("self.sync", [], indent=indent, note=f"{barrier.name}{index}")
+            case FenceProxy():
+                yield call("self.fence.proxy_async", [], indent=indent)
+            case Store(to=BufferRef() as part):
+                yield self._stage_part(op, part, indent)
+            case TmaStore(source=BufferRef() as part):
+                yield from self._tma_store(op, part, indent, variables)
+            case StoreCommit():
+                yield call("self.tma.commit_group", [], indent=indent)
+            case StoreWait(depth=depth, reads_only=reads):
+                arguments = [str(depth), *(["read=True"] if reads else [])]
+                yield call("self.tma.wait_group", arguments, indent=indent)
+            case _:
                 raise AssertionError(f"refuse_unsupported let `{op.text}` pass")
+
+    def _number(self, expr: Expr) -> int:
+        return evaluate(expr, {"self": self.block.replica}, {})
+
+    def _plain(self, barrier: PlainBarrier) -> str:
+        index = 0 if barrier.index is None else self._number(barrier.index)
+        return f"{self.plan.barriers[barrier.name]}[{index}]"
+
+    def _part(self, ref: BufferRef) -> list[int]:
+        """The indices of a part: its number, or the stage that it lies in."""
+        buffer = self.plan.schedule.buffer(ref.name)
+        part = 0 if ref.part is None else self._number(ref.part)
+        if buffer.alias is not None:
+            return [buffer.stage_of(part, self.plan.schedule.stages)]
+        return [] if ref.part is None else [part]
+
+    def _stage_part(self, op: Store, ref: BufferRef, indent: int) -> str:
+        """The slabs of a part lie one behind the other; side by side they are its columns."""
+        buffer, acc = self.plan.schedule.buffer(ref.name), self.plan.schedule.accumulator(op.acc)
+        name = self.plan.buffers[ref.name] + "".join(f"[{i}]" for i in self._part(ref))
+        shape = f"[{buffer.rows}, {buffer.cols}]"
+        value = self.block.variable_of(op.acc)
+        if acc.dtype != buffer.dtype:
+            value = f"self.cast({value}, dtype={DTYPES[buffer.dtype]})"
+        target = f"self.reshape_shared({name}.permute((1, 0, 2)), {shape})"
+        return call("self.store_shared", [target, value], indent=indent)
+
+    def _tma_store(
+        self, op: TmaStore, ref: BufferRef, indent: int, variables: Mapping[str, str]
+    ) -> Iterator[str]:
+        buffer = self.plan.schedule.buffer(ref.name)
+        slab = Names(self.plan.taken | set(variables.values())).free("slab")
+        index = ", ".join([*map(str, self._part(ref)), slab])
+        row, column = map(self._number, op.to.corner or ())
+        offsets = _plus("m_offset", row), f"{_plus('n_offset', column)} + {slab} * {SLAB_COLUMNS}"
+        slabs = buffer.cols // SLAB_COLUMNS
+        yield f'{" " * indent}for {slab} in self.range({slabs}, unroll="all"):\n'
+        arguments = [
+            f"src={self.plan.buffers[ref.name]}[{index}]",
+            f"dst={self.plan.tensors[op.to.tensor]}",
+            f"offsets=[{', '.join(offsets)}]",
+        ]
+        yield call("self.tma.shared_to_global", arguments, indent=indent + 4)
 
     def _verb(self, op: Op, barrier: RingBarrier) -> str:
         return f"{self.plan.rings[barrier.ring]}.{op.keyword}_{barrier.side}"
@@ -158,9 +247,6 @@ class RoleSource:
     def _load(self, op: Load, indent: int, variables: Mapping[str, str]) -> Iterator[str]:
         schedule = self.plan.schedule
         ring, slot = op.into.ring, schedule.ring(op.into.ring).slot(op.into.slot)
-        if loads_beside_other_warps(self.block.role, op):
-            yield f"{' ' * indent}with self.single_warp():\n"
-            indent += 4
         rows = self._rows(slot, slot.row_of(self._slab(op.into)))
         columns = _product(self._expr(op.tile, variables), op.tile, schedule.tile.k)
         yield call(

@@ -16,7 +16,8 @@ from schedgen.emit.ring_source import ring_source
 from schedgen.emit.role_source import DTYPES, RoleSource
 from schedgen.emit.tilus_repairs import REPAIRS
 from schedgen.emit.unsupported import refuse_unsupported
-from schedgen.ir.schedule import Schedule, Tensor
+from schedgen.happens_before.limits import SLAB_COLUMNS
+from schedgen.ir.schedule import Buffer, Schedule, Tensor
 
 TILUS_VERSION = "0.2.0"
 
@@ -164,7 +165,9 @@ class _Kernel:
         lines: list[str] = []
         for ring in self.schedule.rings:
             name = self.plan.rings[ring.name]
-            counts = f"stages={ring.stages}, full={ring.full}, empty={ring.empty}"
+            counts = f"stages={ring.stages}, full={ring.full}"
+            if self.plan.hands_back:
+                counts += f", empty={ring.empty}"
             lines += ["", f"{name} = Ring({counts})"]
             for slot in ring.slots:
                 slabs = [] if slot.slabs is None else [slot.slabs]
@@ -172,7 +175,24 @@ class _Kernel:
                 attribute = f"{name}.{self.plan.slots[ring.name, slot.name]}"
                 made = f"self.shared_tensor(dtype={DTYPES[slot.dtype]}, shape={shape})"
                 lines.append(f"{attribute} = {made}")
+        for barrier in self.schedule.barriers:
+            counts = ", ".join([str(barrier.count)] * (barrier.size or 1))
+            lines.append(f"{self.plan.barriers[barrier.name]} = self.mbarrier.alloc([{counts}])")
+        lines += [self._buffer(buffer) for buffer in self.schedule.buffers]
         return "".join(f"        {line}".rstrip() + "\n" for line in lines)
+
+    def _buffer(self, buffer: Buffer) -> str:
+        """A TMA store takes 64 columns at once: a part is stored as slabs of so many."""
+        slabs = [buffer.cols // SLAB_COLUMNS, buffer.rows, SLAB_COLUMNS]
+        name = self.plan.buffers[buffer.name]
+        if buffer.alias is None:
+            shape = [*([] if buffer.parts is None else [buffer.parts]), *slabs]
+            made = f"self.shared_tensor(dtype={DTYPES[buffer.dtype]}, shape={shape})"
+            return f"{name} = {made}  # slabs of {SLAB_COLUMNS} columns"
+        ring, slot = buffer.alias.ring, self.plan.slots[buffer.alias.ring, buffer.alias.slot]
+        shape = [self.schedule.ring(ring).stages, *slabs]
+        made = f"self.reshape_shared({self.plan.rings[ring]}.{slot}, {shape})"
+        return f"{name} = {made}  # the stages as slabs of {SLAB_COLUMNS} columns"
 
     def _block(self, block: Block) -> Iterator[str]:
         threads = f"thread_begin={block.thread_begin}, num_threads={block.threads}"

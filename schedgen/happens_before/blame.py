@@ -193,10 +193,12 @@ def without_acquire(case: Case, i: Instance, node: int, ring: str, use: int) -> 
         if other.role is i.role and other.replica == i.replica
     )
     writer = f"`{i.op.text}`" if i.k is None else f"`{i.op.text}` (k = {i.k})"
+    fix = f"`acquire {ring}.empty` before the first load of each use"
+    if not is_handed_back(case, ring):
+        fix = f"fill it later or not so far ahead: nobody hands stages of {ring} back"
     finding = OverwriteWithoutAcquire(
         writer=writer, where=f"stage {use % i.stages[ring]} of {ring}", use=use, ring=ring,
         acquired_later=later,
-        rows=(row("write", i),), missing=f"acquire use {use} -> {op_phrase(i)}",
-        fix=f"`acquire {ring}.empty` before the first load of each use",
+        rows=(row("write", i),), missing=f"acquire use {use} -> {op_phrase(i)}", fix=fix,
     )  # fmt: skip
     return Violation(finding, (node,), True, ("SG205", ring))

@@ -140,10 +140,11 @@ class Case:
 
     # --- names
     def where(self, key: StorageKey) -> str:
-        """``stage 0 of tma.B``, ``stage 1 of tma.A[1]``, or a buffer's name."""
+        """``stage 0 of tma.B``, ``stage 1 of tma.A[1]``, or a buffer's name, ``out[1]``."""
         ring_name, _, slot_name = key.name.partition(".")
         if not slot_name:
-            return key.name
+            whole = self.schedule.buffer(key.name).parts is None
+            return key.name if whole else f"{key.name}[{key.slab}]"
         slot = self.schedule.ring(ring_name).slot(slot_name)
         part = key.name if slot.slabs is None else f"{key.name}[{key.slab}]"
         return f"stage {key.stage} of {part}"
@@ -152,11 +153,19 @@ class Case:
         """The row that says where the storage was declared."""
         ring_name, _, slot_name = key.name.partition(".")
         if not slot_name:
-            buffer = next(b for b in self.schedule.buffers if b.name == key.name)
-            return declared_row("buffer", key.name, buffer.place)
+            return declared_row("buffer", key.name, self.schedule.buffer(key.name).place)
         ring = self.schedule.ring(ring_name)
         text = f"{key.name}, {ring.stages} stage{'' if ring.stages == 1 else 's'}"
         return declared_row("ring", text, ring.slot(slot_name).place)
+
+    def alias_rows(self, *instances: Instance) -> tuple[Row, ...]:
+        """The rows that say which buffers that the ops name lie in a ring."""
+        found = {name: b for i in instances for name, b in i.facts.aliases.items()}
+        return tuple(
+            declared_row("buffer", f"{name} in {b.alias.ring}.{b.alias.slot}", b.place)
+            for name, b in found.items()
+            if b.alias is not None
+        )
 
     def witness(self, nodes: Iterable[int]) -> tuple[Step, ...]:
         """The ancestors of the nodes in an order that can happen, then the nodes themselves."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from schedgen.ir.effects import (
     Access,
     AccRef,
+    BufferRef,
     Effects,
     Executor,
     OutRef,
@@ -18,7 +19,7 @@ from schedgen.ir.effects import (
 )
 from schedgen.ir.expr import Expr, Name, atoms
 from schedgen.ir.ops import Op
-from schedgen.ir.schedule import Schedule
+from schedgen.ir.schedule import Buffer, Schedule
 
 
 class Course(Enum):
@@ -37,7 +38,8 @@ class Facts:
 
     ``rings`` are the rings whose uses it names, with the offsets; ``delivered`` the bytes that a
     load completes (the whole box, also where it sticks out of the tensor); ``accesses_memory``
-    counts accumulators and the output in, ``moves_results`` is an mma, a store or a TMA store.
+    counts accumulators and the output in, ``moves_results`` is an mma, a store or a TMA store;
+    ``aliases`` are the buffers it names that lie in a ring.
     """
 
     effects: Effects
@@ -51,6 +53,7 @@ class Facts:
     accesses_memory: bool
     accumulators: tuple[tuple[str, Access], ...]
     moves_results: bool
+    aliases: Mapping[str, Buffer]
 
 
 def facts_of(op: Op, schedule: Schedule) -> Facts:
@@ -70,6 +73,7 @@ def facts_of(op: Op, schedule: Schedule) -> Facts:
         ),
         accesses_memory=bool(e.accesses), accumulators=accumulators,
         moves_results=bool(accumulators) or any(isinstance(at, OutRef) for at in writes),
+        aliases={b.name: b for b in _buffers(e, schedule) if b.alias is not None},
     )  # fmt: skip
 
 
@@ -92,10 +96,25 @@ def _rings(e: Effects) -> Iterator[tuple[str, int]]:
             yield access.location.ring, access.offset
 
 
+def _buffers(e: Effects, schedule: Schedule) -> Iterator[Buffer]:
+    for access in e.accesses:
+        if isinstance(access.location, BufferRef):
+            yield schedule.buffer(access.location.name)
+
+
 def _expressions(e: Effects) -> Iterator[Expr]:
     """Every expression of an op."""
-    slabs = [a.location.slab for a in e.accesses if isinstance(a.location, SlotRef)]
-    found = [*slabs, *(a.tile for a in e.accesses)]
+    found = [a.tile for a in e.accesses]
+    for at in (a.location for a in e.accesses):
+        if isinstance(at, SlotRef):
+            found.append(at.slab)
+        elif isinstance(at, BufferRef):
+            found.append(at.part)
+        elif isinstance(at, OutRef):
+            found += at.corner or ()
+    for end in (e.wait, e.signal):
+        if end is not None and isinstance(end.barrier, PlainBarrier):
+            found.append(end.barrier.index)
     found.append(None if e.wait is None else e.wait.parity)
     found.append(None if e.sync is None else e.sync.index)
     found.append(None if e.cursor is None else e.cursor.to)

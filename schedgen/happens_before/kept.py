@@ -5,9 +5,10 @@ Each comparison reads schedules only and says the first difference in words.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from schedgen.happens_before.groups import executes
@@ -64,13 +65,23 @@ def _tiles(stores: list[tuple[int, ...]]) -> str:
 
 
 def _traffic(before: Unrolled, after: Unrolled) -> str | None:
+    """Compared between the rows at which any box of either side begins or ends."""
     old, new = _loads(before), _loads(after)
-    return _first_difference(old, new, "loaded")
+    for tile in sorted({*old, *new}):
+        boxes = old[tile], new[tile]
+        cuts = sorted({row for side in boxes for box in side for row in box})
+        for first, end in pairwise(cuts):
+            was, now = (sum(n for box, n in side.items() if box[0] <= first < box[1])
+                        for side in boxes)  # fmt: skip
+            if was != now:
+                where = f"{tile[0]} rows {first}..{end} of tile {tile[1]}"
+                return f"{where} is loaded {now} times instead of {was}"
+    return None
 
 
-def _loads(u: Unrolled) -> Counter[str]:
-    """How often each part of a slot is loaded, over all tiles of K."""
-    found: Counter[str] = Counter()
+def _loads(u: Unrolled) -> defaultdict[tuple[str, int], Counter[tuple[int, int]]]:
+    """For each operand and K tile: how often each range of rows is loaded."""
+    found: defaultdict[tuple[str, int], Counter[tuple[int, int]]] = defaultdict(Counter)
     for program in u.programs:
         for i in program:
             for access in i.effects.accesses:
@@ -78,7 +89,8 @@ def _loads(u: Unrolled) -> Counter[str]:
                     slot = u.schedule.ring(access.location.ring).slot(access.location.slot)
                     slab = 0 if access.location.slab is None else i.value(access.location.slab)
                     tile = 0 if access.tile is None else i.value(access.tile)
-                    found[f"{slot.tensor} row {slot.row_of(slab)} of tile {tile}"] += 1
+                    row = slot.row_of(slab)
+                    found[slot.tensor, tile][row, row + slot.rows] += 1
     return found
 
 
@@ -123,7 +135,7 @@ def _numerics(before: Unrolled, after: Unrolled) -> str | None:
 
 KEEPS: tuple[Property, ...] = (
     Property("products", "each output element: the same K products in the same order", _products),
-    Property("traffic", "each part of a slot is loaded equally often", _traffic),
+    Property("traffic", "each row of each K tile is loaded equally often", _traffic),
     Property("handover", "each use is released equally often by each role", _handover),
     Property("numerics", "accumulator and element types are the same", _numerics),
 )  # fmt: skip

@@ -15,8 +15,8 @@ from itertools import pairwise
 from schedgen.diagnostics.tensor import KCoverage, OutputCoverage
 from schedgen.happens_before.case import Breach, Case, Violation, declared_row, row
 from schedgen.happens_before.groups import executes
-from schedgen.happens_before.unroll import Instance, unroll
-from schedgen.ir.effects import BufferRef, Engine, OutRef
+from schedgen.happens_before.unroll import Instance, StorageKey, unroll
+from schedgen.ir.effects import BufferRef, Engine, OutRef, SlotRef
 from schedgen.ir.schedule import Schedule
 
 
@@ -28,6 +28,13 @@ class Box:
     row_end: int
     col: int
     col_end: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.row_end - self.row, self.col_end - self.col
+
+    def __str__(self) -> str:
+        return f"rows {self.row}..{self.row_end}, columns {self.col}..{self.col_end}"
 
     def covers(self, r: int, c: int) -> bool:
         return self.row <= r < self.row_end and self.col <= c < self.col_end
@@ -47,26 +54,33 @@ def stored_boxes(schedule: Schedule, programs: list[list[Instance]]) -> Iterator
     """Every store of an accumulator to the output, directly or through a staging buffer.
 
     A TMA store takes to the output what its replica last stored into the buffer; where another
-    replica does the storing, what all replicas stored into it.
+    replica does the storing, what all replicas stored into it.  One that names its box takes that
+    box, by whichever replicas it was stored: more than once there is too often.
     """
-    everywhere: dict[str, dict[Box, StoredBox]] = {}
-    shipped: list[tuple[str, Instance]] = []
-    for program in programs:
-        staged: dict[str, dict[Box, StoredBox]] = {}
+    everywhere: dict[StorageKey, list[tuple[int, StoredBox]]] = {}
+    shipped: list[tuple[int, StorageKey, Box | None]] = []
+    for number, program in enumerate(programs):
+        staged: dict[StorageKey, dict[Box, StoredBox]] = {}
         for i, stored in _accumulator_stores(schedule, program):
             for access in i.effects.accesses:
-                at = access.location
-                if isinstance(at, BufferRef) and access.writes and stored is not None:
-                    staged.setdefault(at.name, {})[stored.box] = stored
-                    everywhere.setdefault(at.name, {})[stored.box] = stored
-                elif isinstance(at, BufferRef) and _writes_output(i):
-                    yield from staged.get(at.name, {}).values()
-                    if at.name not in staged:
-                        shipped.append((at.name, i))
+                if not isinstance(access.location, BufferRef):
+                    continue
+                key = i.storage(access.location, access.offset)
+                if access.writes and stored is not None:
+                    staged.setdefault(key, {})[stored.box] = stored
+                    everywhere.setdefault(key, []).append((number, stored))
+                elif _writes_output(i):
+                    box, mine = shipped_box(schedule, i), staged.get(key, {})
+                    yield from (s for s in mine.values() if box in (None, s.box))
+                    if box is not None or not mine:
+                        shipped.append((number, key, box))
             if stored is not None and _writes_output(i):
                 yield stored
-    for name, _ in shipped:
-        yield from everywhere.get(name, {}).values()
+    for number, key, box in shipped:
+        others = [s for n, s in everywhere.get(key, ()) if n != number]
+        if box is None:
+            others = {s.box: s for s in others}.values()
+        yield from (s for s in others if box in (None, s.box))
 
 
 def _accumulator_stores(
@@ -90,6 +104,17 @@ def _accumulator_stores(
             yield i, StoredBox(box, tuple(tiles.get(name, ())), name, i)
         elif _writes_output(i):
             yield i, None
+
+
+def shipped_box(schedule: Schedule, i: Instance) -> Box | None:
+    """The part of the output tile that a TMA store names, None if it names none."""
+    places = [a.location for a in i.effects.accesses]
+    corner = next((p.corner for p in places if isinstance(p, OutRef)), None)
+    sources = [schedule.storage(p) for p in places if isinstance(p, SlotRef | BufferRef)]
+    if corner is None or not sources:
+        return None
+    row, col = map(i.value, corner)
+    return Box(row, row + sources[0].rows, col, col + sources[0].cols)
 
 
 def _writes_output(i: Instance) -> bool:
@@ -167,8 +192,8 @@ def _stored_often(case: Case, cell: Box, stores: list[StoredBox], leave: int) ->
     here = [s for s in stores if s.box.covers(cell.row, cell.col)]
     rows = [declared_row("tile", f"{tile.m} x {tile.n}", tile.place)]
     finding = OutputCoverage(
-        rows_text=f"rows {cell.row}..{cell.row_end}, columns {cell.col}..{cell.col_end}",
-        times=len(here), rows=(*rows, *(row("store", s.store) for s in here)), missing=None,
+        rows_text=str(cell), times=len(here),
+        rows=(*rows, *(row("store", s.store) for s in here)), missing=None,
         fix="let the stored accumulators tile the output tile exactly",
     )  # fmt: skip
     return Violation(finding, (leave,), False, ("SG215",), rank=2)

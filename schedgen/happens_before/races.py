@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
-from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.order import (
     MissingProxyFence,
     OverwriteBeforeRetire,
@@ -16,9 +17,11 @@ from schedgen.diagnostics.order import (
     UnorderedWrites,
     WrongTile,
 )
+from schedgen.diagnostics.tensor import StagedElsewhere
 from schedgen.happens_before.accesses import Interval, is_ordered
 from schedgen.happens_before.blame import acquired_before, is_handed_back, without_acquire
 from schedgen.happens_before.case import Breach, Case, Violation, row
+from schedgen.happens_before.products import Box, accumulator_box, shipped_box
 from schedgen.happens_before.suggest import release_fix
 from schedgen.ir.effects import Engine
 
@@ -113,10 +116,12 @@ def _is_meant(case: Case, writer: Interval, reader: Interval) -> bool:
 def _early_read(case: Case, writer: Interval, reader: Interval) -> Violation:
     landed = f"{writer.phrase} has landed" if not writer.ordinary else f"{writer.phrase} is done"
     barrier = writer.key.name.partition(".")[0]
+    by_code = "`sync` the writing warps, or let them arrive, before the read"
+    by_load = f"`acquire {barrier}.full` before the first read of each use"
     finding = ReadBeforeFill(
         reader=reader.phrase, where=case.where(reader.key), filler=landed,
         rows=_rows(case, writer, reader), missing=f"{landed} -> {reader.phrase}",
-        fix=f"`acquire {barrier}.full` before the first read of each use",
+        fix=by_code if writer.ordinary else by_load,
     )  # fmt: skip
     return _violation(case, finding, "SG201", writer, reader)
 
@@ -128,12 +133,15 @@ def _overwrite(case: Case, writer: Interval, reader: Interval) -> Violation:
     ring = writer.key.name.partition(".")[0]
     ends = "end of reading" if reader.ordinary else f"retire mma k={reader.tile}"
     missing = f"{ends} -> {writer.phrase}"
+    fix = release_fix(case, reader.replica, ring, reader.use)
     if reader.use is not None and writer.use is not None:
         missing = f"{ends} -> release use {reader.use} -> acquire use {writer.use}"
+    elif writer.ordinary:
+        fix = "wait for the mma in every role that reads the stage, and `arrive` before the store"
     finding = OverwriteBeforeRetire(
         writer=writer.phrase, where=case.where(writer.key), reader=reader.phrase,
         rows=_rows(case, writer, reader), missing=missing,
-        fix=release_fix(case, reader.replica, ring, reader.use),
+        fix=fix,
     )  # fmt: skip
     return _violation(case, finding, "SG203", writer, reader)
 
@@ -174,10 +182,11 @@ def _ordinary(case: Case, first: Interval, second: Interval) -> Finding:
     )  # fmt: skip
 
 
-def _rows(case: Case, writer: Interval, reader: Interval):
+def _rows(case: Case, writer: Interval, reader: Interval) -> tuple[Row, ...]:
     labels = ("write" if writer.writes else "read", "write" if reader.writes else "read")
     return (
         case.storage_row(writer.key),
+        *case.alias_rows(writer.instance, reader.instance),
         row(labels[0], writer.instance, tile=writer.tile),
         row(labels[1], reader.instance, tile=reader.tile),
     )
@@ -206,8 +215,20 @@ def _contents(
             yield partial(_never_filled, case, reader)
         elif reader.tile is not None:
             case.checked["SG202"] += 1
-            if writer.tile is not None and writer.tile != reader.tile:
-                yield partial(_wrong_tile, case, reader, writer)  # ordinary stores name no tile
+            named = _last_named(case, reader, chain([writer], before))
+            if named is not None and named.tile != reader.tile:
+                yield partial(_wrong_tile, case, reader, named)
+        elif reader.instance.effects.engine is Engine.TMA_STORE:
+            box = shipped_box(case.schedule, reader.instance)
+            case.checked["SG217"] += box is not None
+            if box is not None and box != _staged_box(case, writer):
+                yield partial(_staged_elsewhere, case, reader, writer, box)
+
+
+def _last_named(case: Case, reader: Interval, before: Iterable[Interval]) -> Interval | None:
+    """The write that says what is there: a load or results.  A `write` works on what it finds."""
+    named = (w for w in before if w.tile is not None or w.instance.facts.accumulators)
+    return next((w for w in named if is_ordered(case, w, reader)), None)
 
 
 def _never_filled(case: Case, reader: Interval) -> Violation:
@@ -222,13 +243,31 @@ def _never_filled(case: Case, reader: Interval) -> Violation:
 
 def _wrong_tile(case: Case, reader: Interval, writer: Interval) -> Violation:
     assert reader.tile is not None
-    assert writer.tile is not None
     finding = WrongTile(
         reader=f"the mma of {reader.instance.who}", where=case.where(reader.key),
         wanted=reader.tile, found=writer.tile, rows=_rows(case, writer, reader), missing=None,
         fix="let the load and the mma of one use name the same tile",
     )  # fmt: skip
     return Violation(finding, reader.starts, False, _content_key("SG202", reader), rank=1)
+
+
+def _staged_box(case: Case, writer: Interval) -> Box | None:
+    """The part of the output that a write brings, if it stores an accumulator."""
+    accumulators = writer.instance.facts.accumulators
+    if not accumulators:
+        return None
+    return accumulator_box(case.schedule, writer.instance, accumulators[0][0])
+
+
+def _staged_elsewhere(case: Case, reader: Interval, writer: Interval, box: Box) -> Violation:
+    found = _staged_box(case, writer)
+    finding = StagedElsewhere(
+        store=reader.phrase, where=case.where(reader.key), wanted=str(box),
+        found=f"what {writer.phrase} left" if found is None else str(found),
+        rows=_rows(case, writer, reader), missing=None,
+        fix="name the rows and columns of what was stored last, and take turns in that order",
+    )  # fmt: skip
+    return Violation(finding, reader.starts, False, _content_key("SG217", reader), rank=1)
 
 
 def _content_key(code: str, reader: Interval) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from schedgen.happens_before.case import declared_row, row
 from schedgen.happens_before.facts import facts_of
 from schedgen.happens_before.products import Box, accumulator_box
 from schedgen.happens_before.unroll import Instance
-from schedgen.ir.effects import AccRef, BufferRef, Engine, SlotRef
+from schedgen.ir.effects import AccRef, BufferRef, Engine, Location, OutRef, SlotRef
 from schedgen.ir.expr import Name, atoms
-from schedgen.ir.schedule import Role, Schedule, Slot, ops_of
+from schedgen.ir.schedule import Buffer, Role, Schedule, Slot, ops_of
 
 
 def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
@@ -66,27 +66,74 @@ def _same_box(slot: Slot, tensor: str, at: int, first: int, end: int, step: int)
 
 
 def staging_violations(s: Schedule) -> Iterator[tuple[StagingMismatch, tuple[str, ...]]]:
-    """Buffers that accumulators are stored into: enough elements, of the output's type."""
+    """Buffers that accumulators are stored into: enough elements, of the output's type.
+
+    Where TMA stores name their boxes, what is stored must fill a part: a smaller one would leave
+    open where in the part it lies.
+    """
     for buffer in s.buffers:
-        boxes = {box for role in s.roles for box in _stored_into(s, role, buffer.name)}
-        elements = sum((b.row_end - b.row) * (b.col_end - b.col) for b in boxes)
-        fits = elements <= buffer.rows * buffer.cols and buffer.dtype == s.problem.out.dtype
-        if boxes and not fits:
+        stored = {each for role in s.roles for each in _stored_into(s, role, buffer.name)}
+        wanted = _misfit(buffer, stored, named=_is_named_box(s, buffer.name))
+        if stored and buffer.dtype != s.problem.out.dtype:
+            wanted = f"{s.problem.out.dtype}"
+        if wanted is not None:
+            count = "" if buffer.parts is None else f"{buffer.parts} parts of "
             finding = StagingMismatch(
-                buffer=buffer.name, holds=f"{buffer.dtype} {buffer.rows}x{buffer.cols}",
-                wanted=f"{elements} elements of {s.problem.out.dtype}",
-                rows=(declared_row("buffer", buffer.name, buffer.place),), missing=None,
-                fix="give the buffer the shape and type of what it stages",
+                buffer=buffer.name, holds=f"{count}{buffer.dtype} {buffer.rows}x{buffer.cols}",
+                wanted=wanted, rows=(declared_row("buffer", buffer.name, buffer.place),),
+                missing=None, fix="give the buffer the shape and type of what it stages",
             )  # fmt: skip
             yield finding, ("SG216", buffer.name)
 
 
-def _stored_into(s: Schedule, role: Role, buffer: str) -> Iterator[Box]:
+_Stored = tuple[int | None, Box]
+"""The part of the buffer, None where it changes from turn to turn, and the accumulator's box."""
+
+
+def _misfit(buffer: Buffer, stored: set[_Stored], *, named: bool) -> str | None:
+    """What is stored and has no room, or not the shape of a part where boxes are ``named``."""
+    for _, box in sorted(stored, key=str) if named else ():
+        if box.shape != (buffer.rows, buffer.cols):
+            return f"a box of {box.shape[0]}x{box.shape[1]}"
+    for part in {part for part, _ in stored} if not named else ():
+        together = {box for other, box in stored if part in (None, other) or other is None}
+        room = buffer.rows * buffer.cols * (buffer.part_count if part is None else 1)
+        elements = sum(rows * cols for rows, cols in (box.shape for box in together))
+        if elements > room:
+            return f"{elements} elements"
+    return None
+
+
+def _is_named_box(s: Schedule, buffer: str) -> bool:
+    """Whether some TMA store of the buffer names the part of the output that it ships."""
+
+    def names(at: Location) -> bool:
+        return isinstance(at, OutRef) and at.corner is not None
+
+    places = [[a.location for a in op.effects().accesses] for r in s.roles for op in ops_of(r.body)]
+    return any(
+        any(map(names, of_op))
+        and any(isinstance(at, BufferRef) and at.name == buffer for at in of_op)
+        for of_op in places
+    )
+
+
+def _stored_into(s: Schedule, role: Role, buffer: str) -> Iterator[_Stored]:
     for op in ops_of(role.body):
         accesses = op.effects().accesses
         accs = [a.location.name for a in accesses if isinstance(a.location, AccRef)]
-        writes = any(a.writes and a.location == BufferRef(buffer) for a in accesses)
-        for replica in range(role.replica_count if accs and writes else 0):
+        into = [
+            a.location for a in accesses
+            if a.writes and isinstance(a.location, BufferRef) and a.location.name == buffer
+        ]  # fmt: skip
+        for replica in range(role.replica_count if accs and into else 0):
             names = {"self": replica}
             i = Instance(0, op, facts_of(op, s), role, replica, None, names, {}, s.stages)
-            yield accumulator_box(s, i, accs[0])
+            yield _part_of(i, into[0]), accumulator_box(s, i, accs[0])
+
+
+def _part_of(i: Instance, ref: BufferRef) -> int | None:
+    if ref.part is None:
+        return 0
+    fixed = all(a.name == "self" for a in atoms(ref.part) if isinstance(a, Name))
+    return i.value(ref.part) if fixed else None

@@ -16,7 +16,6 @@ from schedgen.ir.effects import (
     BufferRef,
     Effects,
     NamedRef,
-    PlainBarrier,
     RingBarrier,
     SlotRef,
 )
@@ -40,7 +39,10 @@ class BarrierKey(NamedTuple):
 
 
 class StorageKey(NamedTuple):
-    """A piece of shared memory: a slab of a slot at a stage, or a whole staging buffer."""
+    """A piece of shared memory: a slab of a slot at a stage, or a part of a staging buffer.
+
+    A part that lies in a ring has the key of the slot that it lies in.
+    """
 
     name: str
     slab: int
@@ -80,13 +82,16 @@ class Instance:
         if isinstance(ref, RingBarrier):
             ring = ref.ring
             return BarrierKey(str(ref), (self.uses[ring] + offset) % self.stages[ring])
-        if isinstance(ref, PlainBarrier) or ref.index is None:
-            return BarrierKey(ref.name, -1)
-        return BarrierKey(ref.name, self.value(ref.index))
+        return BarrierKey(ref.name, -1 if ref.index is None else self.value(ref.index))
 
     def storage(self, ref: SlotRef | BufferRef, offset: int) -> StorageKey:
         if isinstance(ref, BufferRef):
-            return StorageKey(ref.name, 0, 0)
+            part = 0 if ref.part is None else self.value(ref.part)
+            buffer = self.facts.aliases.get(ref.name)
+            if buffer is None or buffer.alias is None:
+                return StorageKey(ref.name, part, 0)
+            name = f"{buffer.alias.ring}.{buffer.alias.slot}"
+            return StorageKey(name, 0, buffer.stage_of(part, self.stages))
         slab = 0 if ref.slab is None else self.value(ref.slab)
         stage = (self.uses[ref.ring] + offset) % self.stages[ref.ring]
         return StorageKey(f"{ref.ring}.{ref.slot}", slab, stage)

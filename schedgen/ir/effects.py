@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from schedgen.ir.expr import Expr
+from schedgen.ir.expr import Expr, Int
 
 
 class Executor(StrEnum):
@@ -57,12 +57,13 @@ class RingBarrier:
 
 @dataclass(frozen=True)
 class PlainBarrier:
-    """A declared mbarrier that belongs to no ring."""
+    """A declared mbarrier that belongs to no ring, perhaps one of an array."""
 
     name: str
+    index: Expr | None = None
 
     def __str__(self) -> str:
-        return self.name
+        return self.name if self.index is None else f"{self.name}[{self.index}]"
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,13 @@ class SlotRef:
 
 @dataclass(frozen=True)
 class BufferRef:
-    """A staging buffer in shared memory."""
+    """A staging buffer in shared memory, perhaps one part of an array."""
 
     name: str
+    part: Expr | None = None
 
     def __str__(self) -> str:
-        return self.name
+        return self.name if self.part is None else f"{self.name}[{self.part}]"
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,23 @@ class AccRef:
 
 @dataclass(frozen=True)
 class OutRef:
-    """The output tensor in global memory."""
+    """The output tensor in global memory, perhaps with the corner of a box in the CTA's tile."""
 
     tensor: str
+    first_row: Expr | None = None
+    first_col: Expr | None = None
+
+    @property
+    def corner(self) -> tuple[Expr, Expr] | None:
+        """Row and column of the box, None where none is named; one that is left out is 0."""
+        if self.first_row is None and self.first_col is None:
+            return None
+        return self.first_row or Int(0), self.first_col or Int(0)
 
     def __str__(self) -> str:
-        return self.tensor
+        rows = "" if self.first_row is None else f" rows {self.first_row}"
+        cols = "" if self.first_col is None else f" cols {self.first_col}"
+        return f"{self.tensor}{rows}{cols}"
 
 
 Location = SlotRef | BufferRef | AccRef | OutRef

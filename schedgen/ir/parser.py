@@ -33,6 +33,7 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import (
     WARPGROUP_WARPS,
     Accumulator,
+    Alias,
     Barrier,
     Buffer,
     If,
@@ -117,11 +118,8 @@ def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
         line, column = len(lines), len(lines[-1]) + 1
     near = difflib.get_close_matches(found, names, n=1, cutoff=0.75)
     expected = f"did you mean {near[0]}?" if near else f"expected {_listing(names)}"
-    return IllFormed(
-        code="SG101",
-        message=f"unexpected {found}; {expected}",
-        place=Place(file, line, column),
-    )
+    place = Place(file, line, column)
+    return IllFormed(code="SG101", message=f"unexpected {found}; {expected}", place=place)
 
 
 def _friendly(grammar: Lark, terminal: str) -> str:
@@ -247,13 +245,22 @@ class _Builder(Transformer[Token, Any]):
         return RingBarrier(c[0], c[1])
 
     def plain_barrier(self, c: list[Any]) -> PlainBarrier:
-        return PlainBarrier(c[0])
+        return PlainBarrier(c[0], c[1])
 
     def slot_ref(self, c: list[Any]) -> SlotRef:
         return SlotRef(c[0], c[1], c[2])
 
-    def place_ref(self, c: list[Any]) -> BufferRef | OutRef:
-        return OutRef(c[0]) if c[0] == self.output else BufferRef(c[0])
+    @_with_meta
+    def place_ref(self, meta: Meta, c: list[Any]) -> BufferRef | OutRef:
+        if c[0] != self.output:
+            return BufferRef(c[0], c[1])
+        if c[1] is not None:
+            message = f"`{c[0]}` is the output and takes no index"
+            raise IllFormed(code="SG106", message=message, place=self._place(meta))
+        return OutRef(c[0])
+
+    def out_ref(self, c: list[Any]) -> OutRef:
+        return OutRef(c[0], c[1], c[2])
 
     def named_ref(self, c: list[Any]) -> NamedRef:
         return NamedRef(c[0], c[1])
@@ -333,7 +340,7 @@ class _Builder(Transformer[Token, Any]):
 
     @_with_meta
     def barrier(self, meta: Meta, c: list[Any]) -> Barrier:
-        return Barrier(name=c[0], count=c[1], place=self._place(meta))
+        return Barrier(name=c[0], size=c[1], count=c[2], place=self._place(meta))
 
     @_with_meta
     def named(self, meta: Meta, c: list[Any]) -> NamedBarrier:
@@ -349,9 +356,12 @@ class _Builder(Transformer[Token, Any]):
 
     @_with_meta
     def buffer(self, meta: Meta, c: list[Any]) -> Buffer:
-        rows, cols = c[2]
-        place = self._place(meta)
-        return Buffer(name=c[0], dtype=c[1], rows=rows, cols=cols, place=place)
+        rows, cols = c[3]
+        alias = None if c[4] is None else Alias(c[4], c[5], c[6])
+        return Buffer(
+            name=c[0], parts=c[1], dtype=c[2], rows=rows, cols=cols, alias=alias,
+            place=self._place(meta),
+        )  # fmt: skip
 
     def one_warp(self, _: list[Any]) -> int:
         return 1

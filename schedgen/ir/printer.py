@@ -36,13 +36,15 @@ def _lines(s: Schedule) -> Iterator[str]:
     for ring in s.rings:
         yield from _ring(ring)
     for barrier in s.barriers:
-        yield f"barrier {barrier.name} count {barrier.count}"
+        yield f"barrier {barrier.name}{_index(barrier.size)} count {barrier.count}"
     for named in s.named:
         yield f"named {named.name}{_index(named.size)} threads {named.threads}"
     for acc in s.accumulators:
         yield _accumulator(acc)
     for buffer in s.buffers:
-        yield f"buffer {buffer.name} : {buffer.dtype} {buffer.rows}x{buffer.cols}"
+        alias, head = buffer.alias, f"{buffer.name}{_index(buffer.parts)}"
+        where = "" if alias is None else f" in {alias.ring}.{alias.slot} stage {alias.stage}"
+        yield f"buffer {head} : {buffer.dtype} {buffer.rows}x{buffer.cols}{where}"
     for role in s.roles:
         yield from _role(role)
 

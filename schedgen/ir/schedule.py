@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from schedgen.ir.effects import BufferRef, SlotRef
 from schedgen.ir.expr import Compare, Expr, evaluate
 from schedgen.ir.ops import Op, Place
 
@@ -107,10 +108,11 @@ class Ring:
 
 @dataclass(frozen=True, kw_only=True)
 class Barrier:
-    """A plain mbarrier."""
+    """A plain mbarrier, or an array of ``size``."""
 
     name: str
     count: int
+    size: int | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
@@ -143,19 +145,47 @@ class Accumulator:
         return evaluate(self.first_row, names, {}), evaluate(self.first_col, names, {})
 
 
+@dataclass(frozen=True)
+class Alias:
+    """A buffer inside a ring: part i lies in the slot at the stage that ``stage`` (in i) gives."""
+
+    ring: str
+    slot: str
+    stage: Expr
+
+
 @dataclass(frozen=True, kw_only=True)
 class Buffer:
-    """A staging buffer in shared memory."""
+    """A staging buffer in shared memory: ``parts`` boxes of ``rows x cols`` (None: one, no index).
+
+    With ``alias`` it has no memory of its own.
+    """
 
     name: str
     dtype: str
     rows: int
     cols: int
+    parts: int | None = None
+    alias: Alias | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
-    def bytes(self) -> int:
+    def part_bytes(self) -> int:
         return self.rows * self.cols * ELEMENT_BYTES.get(self.dtype, 0)
+
+    @property
+    def part_count(self) -> int:
+        return 1 if self.parts is None else self.parts
+
+    @property
+    def bytes(self) -> int:
+        """Shared memory of its own."""
+        return 0 if self.alias is not None else self.part_bytes * self.part_count
+
+    def stage_of(self, part: int, stages: Mapping[str, int]) -> int:
+        """The stage of its ring in which a part of an aliased buffer lies."""
+        assert self.alias is not None
+        return evaluate(self.alias.stage, {"i": part}, stages)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,6 +251,18 @@ class Schedule:
 
     def ring(self, name: str) -> Ring:
         return next(r for r in self.rings if r.name == name)
+
+    def barrier(self, name: str) -> Barrier:
+        return next(b for b in self.barriers if b.name == name)
+
+    def buffer(self, name: str) -> Buffer:
+        return next(b for b in self.buffers if b.name == name)
+
+    def storage(self, ref: SlotRef | BufferRef) -> Slot | Buffer:
+        """The slot or buffer that a reference names."""
+        if isinstance(ref, BufferRef):
+            return self.buffer(ref.name)
+        return self.ring(ref.ring).slot(ref.slot)
 
     def accumulator(self, name: str) -> Accumulator:
         return next(a for a in self.accumulators if a.name == name)

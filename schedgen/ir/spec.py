@@ -19,13 +19,17 @@ from schedgen.ir.effects import (
     RingBarrier,
     SlotRef,
 )
-from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms, evaluate
+from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms
+from schedgen.ir.indices import index_objections
 from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
 
 MOST_WARPS = 1024
 """Warps of a role beyond which it is not even unrolled (a CTA has 32)."""
+
+MOST_PARTS = 1024
+"""Parts of a buffer, or barriers of an array, beyond which they are not even numbered."""
 
 Objection = tuple[str, Place | None]
 
@@ -86,6 +90,11 @@ def _numbers_are_in_range(s: Schedule) -> Iterator[Objection]:
     for barrier in s.barriers:
         if barrier.count < 1:
             yield f"the count of barrier `{barrier.name}` must be 1 or more", barrier.place
+    arrays = [(b.name, b.size, "barriers", b.place) for b in s.barriers]
+    arrays += [(b.name, b.parts, "parts", b.place) for b in s.buffers]
+    for name, size, things, place in arrays:
+        if size is not None and not 1 <= size <= MOST_PARTS:
+            yield f"`{name}` has {size} {things}; it must be 1 to {MOST_PARTS}", place
     for named in s.named:
         if named.threads < 1 or (named.size is not None and named.size < 1):
             yield f"named barrier `{named.name}` needs positive numbers", named.place
@@ -173,13 +182,13 @@ def _unknown_location(s: Schedule, rings: dict[str, set[str]], at: Location) -> 
             if ring not in rings:
                 return f"there is no ring `{ring}`"
             return None if slot in rings[ring] else f"ring `{ring}` has no slot `{slot}`"
-        case BufferRef(name):
+        case BufferRef(name, _):
             known = name in {b.name for b in s.buffers}
             return None if known else f"there is no buffer `{name}` (and it is not the output)"
         case AccRef(name):
             known = name in {a.name for a in s.accumulators}
             return None if known else f"there is no accumulator `{name}`"
-        case OutRef(name):
+        case OutRef(name, _, _):
             return None if name == s.problem.out.name else f"`{name}` is not the output"
 
 
@@ -207,39 +216,6 @@ def _executors_can_change(s: Schedule) -> Iterator[Objection]:
             yield f"`{op.text}`: `{op.keyword}` is executed by every warp of the role", op.place
 
 
-def _slabs_are_indexed(s: Schedule) -> Iterator[Objection]:
-    for role, op in _all_ops(s):
-        for access in op.effects().accesses:
-            if isinstance(access.location, SlotRef):
-                yield from _slab(s, role, op, access.location)
-        sync = op.effects().sync
-        if sync is not None:
-            size = next(n.size for n in s.named if n.name == sync.name)
-            yield from _index(f"`{sync.name}`", size, sync.index, role, op)
-
-
-def _slab(s: Schedule, role: Role, op: Op, ref: SlotRef) -> Iterator[Objection]:
-    slabs = s.ring(ref.ring).slot(ref.slot).slabs
-    yield from _index(f"`{ref.ring}.{ref.slot}`", slabs, ref.slab, role, op)
-
-
-def _index(
-    what: str, size: int | None, index: Expr | None, role: Role, op: Op
-) -> Iterator[Objection]:
-    if size is None and index is not None:
-        yield f"{what} is a single one and takes no index", op.place
-    elif size is not None and index is None:
-        yield f"{what} has {size} parts: say which, as in {what[:-1]}[0]`", op.place
-    elif size is not None and index is not None:
-        if any(isinstance(a, Name) and a.name != "self" for a in atoms(index)):
-            return  # said by the row on scopes
-        for replica in range(role.replica_count):
-            value = evaluate(index, {"self": replica}, {})
-            if not 0 <= value < size:
-                who = role.label(replica)
-                yield f"{what}[{index}] is part {value} in {who}; there are {size}", op.place
-
-
 def _expressions(s: Schedule) -> Iterator[tuple[str, Expr, Place | None]]:
     for where, expr, place, _ in _scoped(s):
         yield where, expr, place
@@ -253,6 +229,9 @@ def _scoped(s: Schedule) -> Iterator[Scoped]:
     for ring in s.rings:
         for slot in ring.slots:
             yield f"slot `{slot.name}`", slot.first_row, slot.place, frozenset({"i"})
+    for buffer in s.buffers:
+        if buffer.alias is not None:
+            yield f"buffer `{buffer.name}`", buffer.alias.stage, buffer.place, frozenset({"i"})
     for acc in s.accumulators:
         for expr in (acc.first_row, acc.first_col):
             yield f"accumulator `{acc.name}`", expr, acc.place, frozenset({"self"})
@@ -284,8 +263,17 @@ def _op_expressions(op: Op) -> Iterator[tuple[Expr, frozenset[str]]]:
         yield op.to, frozenset({"self"})
     effects = op.effects()
     for access in effects.accesses:
-        if isinstance(access.location, SlotRef) and access.location.slab is not None:
-            yield access.location.slab, frozenset({"self"})
+        at = access.location
+        if isinstance(at, SlotRef) and at.slab is not None:
+            yield at.slab, frozenset({"self"})
+        elif isinstance(at, BufferRef) and at.part is not None:
+            yield at.part, frozenset({"self"})
+        elif isinstance(at, OutRef):
+            yield from ((expr, frozenset({"self"})) for expr in at.corner or ())
+    for end in (effects.wait, effects.signal):
+        ref = None if end is None else end.barrier
+        if isinstance(ref, PlainBarrier) and ref.index is not None:
+            yield ref.index, frozenset({"self"})
     if effects.sync is not None and effects.sync.index is not None:
         yield effects.sync.index, frozenset({"self"})
 
@@ -320,6 +308,30 @@ def _divisors_are_positive(s: Schedule) -> Iterator[Objection]:
                 yield f"{where} divides by `{divisor}`; only a positive number or R.stages", place
 
 
+def _aliases_fit(s: Schedule) -> Iterator[Objection]:
+    """A part that lies in a ring fits into one unindexed slot of an existing stage."""
+    slots = {(r.name, slot.name): (r, slot) for r in s.rings for slot in r.slots}
+    for buffer in s.buffers:
+        alias = buffer.alias
+        if alias is None:
+            continue
+        ring, slot = slots.get((alias.ring, alias.slot), (None, None))
+        if ring is None or slot is None:
+            yield f"there is no slot `{alias.ring}.{alias.slot}`", buffer.place
+            continue
+        where = f"`{alias.ring}.{alias.slot}`"
+        if slot.slabs is not None:
+            yield f"`{buffer.name}` lies in {where}, which has slabs", buffer.place
+        elif buffer.part_bytes > slot.slab_bytes:
+            needed = f"a part of `{buffer.name}` has {buffer.part_bytes} bytes"
+            yield f"{needed}; {where} has {slot.slab_bytes}", buffer.place
+        for part in range(buffer.part_count):
+            stage = buffer.stage_of(part, s.stages)
+            if not 0 <= stage < ring.stages:
+                text = f"part {part} of `{buffer.name}` lies in stage {stage}"
+                yield f"{text}; ring `{ring.name}` has {ring.stages}", buffer.place
+
+
 SPEC: tuple[Row, ...] = (
     Row("SG104", "a name is declared once", _names_are_unique),
     Row("SG105", "a ring has at least one stage", _rings_have_stages),
@@ -333,5 +345,6 @@ SPEC: tuple[Row, ...] = (
     Row("SG107", "a name in an expression has a value there", _names_are_in_scope),
     Row("SG112", "divisors are positive numbers", _divisors_are_positive),
     Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),
-    Row("SG106", "slabs are indexed, and inside their slot", _slabs_are_indexed),
+    Row("SG120", "a buffer in a ring fits into a slot", _aliases_fit),
+    Row("SG106", "slabs are indexed, and inside their slot", index_objections),
 )  # fmt: skip

@@ -16,19 +16,21 @@ from schedgen.ir.effects import (
     Effects,
     Engine,
     Executor,
+    OutRef,
     Proxy,
     RingBarrier,
     SlotRef,
 )
 from schedgen.ir.expr import evaluate
 from schedgen.ir.ops import Op
-from schedgen.ir.schedule import Role, Schedule
+from schedgen.ir.schedule import Buffer, Role, Schedule
 from schedgen.machine.program import (
     NEVER,
     Actor,
     Batch,
     Group,
     Instruction,
+    OutputBox,
     Program,
     StorePlace,
     Team,
@@ -67,7 +69,8 @@ class _Layout:
         self.barrier_of: dict[tuple[object, int], int] = {}
         self.named_of: dict[tuple[str, int], int] = {}
         self.place_of: dict[tuple[str, str, int, int], int] = {}
-        self.buffer_of: dict[str, int] = {}
+        self.buffer_of: dict[tuple[str, int], int] = {}
+        self.schedule = schedule
         self._effects: dict[int, Effects] = {}
         for ring in schedule.rings:
             for stage in range(ring.stages):
@@ -81,16 +84,27 @@ class _Layout:
                         name = f"{ring.name}.{slot.name}{part} stage {stage}"
                         self.places.append(StorePlace(name, slot, slab, None))
         for barrier in schedule.barriers:
-            self.barrier_of[barrier.name, 0] = len(self.barriers)
-            self.barriers.append((barrier.name, barrier.count))
+            for index in range(barrier.size or 1):
+                self.barrier_of[barrier.name, index] = len(self.barriers)
+                part = "" if barrier.size is None else f"[{index}]"
+                self.barriers.append((barrier.name + part, barrier.count))
         for named in schedule.named:
             for index in range(named.size or 1):
                 self.named_of[named.name, index] = len(self.named)
                 part = "" if named.size is None else f"[{index}]"
                 self.named.append((named.name + part, named.threads))
         for buffer in schedule.buffers:
-            self.buffer_of[buffer.name] = len(self.places)
-            self.places.append(StorePlace(buffer.name, None, 0, buffer))
+            for number in range(buffer.part_count):
+                self.buffer_of[buffer.name, number] = self._place(buffer, number)
+
+    def _place(self, buffer: Buffer, number: int) -> int:
+        """The place of a part: a new one, or the slot that it lies in."""
+        if buffer.alias is not None:
+            stage = buffer.stage_of(number, self.stages)
+            return self.place_of[buffer.alias.ring, buffer.alias.slot, 0, stage]
+        part = "" if buffer.parts is None else f"[{number}]"
+        self.places.append(StorePlace(buffer.name + part, None, 0, buffer))
+        return len(self.places) - 1
 
     def effects(self, op: Op) -> Effects:
         found = self._effects.get(id(op))
@@ -177,7 +191,7 @@ class _Walk:
     ordinal: Mapping[int, int]  # the wgmma group of an mma, by seq
     commits: Mapping[int, int]  # the wgmma group of a commit, by seq
     cursors: dict[str, int] = field(default_factory=dict[str, int])
-    awaits: dict[object, int] = field(default_factory=dict[object, int])
+    awaits: dict[int, int] = field(default_factory=dict[int, int])  # by barrier
     committed: list[int] = field(default_factory=list[int])
     stores: int = 0
     busy: dict[str, int] = field(default_factory=dict[str, int])  # acc: groups until it is free
@@ -189,13 +203,13 @@ class _Walk:
         effects = self.layout.effects(turn.op)
         self.negative = False
         touches = tuple(
-            self._touch(access, turn)
+            self._touch(access, effects, turn)
             for access in effects.accesses
             if isinstance(access.location, SlotRef | BufferRef)
         )
         wait = self._wait(effects, turn)
         signal = effects.signal
-        signalled = None if signal is None else self._barrier(signal.barrier, signal.offset)
+        signalled = None if signal is None else self._barrier(signal.barrier, signal.offset, turn)
         groups, stores = self._queues(seq, effects)
         free_after = self._registers(effects)
         unfenced = self._tensor(seq, effects)
@@ -217,7 +231,7 @@ class _Walk:
         self.negative = self.negative or use < 0
         return use
 
-    def _touch(self, access: Access, turn: Turn) -> Touch:
+    def _touch(self, access: Access, effects: Effects, turn: Turn) -> Touch:
         at, stages = access.location, self.layout.stages
         tile = None if access.tile is None else evaluate(access.tile, turn.names, stages)
         if isinstance(at, SlotRef):
@@ -225,28 +239,46 @@ class _Walk:
             stage = self._use(at.ring, access.offset) % stages[at.ring]
             place = self.layout.place_of[at.ring, at.slot, slab, stage]
         else:
-            place = self.layout.buffer_of[str(at)]
-        return Touch(place, access.writes, access.proxy is Proxy.ASYNC, tile)
+            assert isinstance(at, BufferRef)
+            part = 0 if at.part is None else evaluate(at.part, turn.names, stages)
+            place = self.layout.buffer_of[at.name, part]
+        box = self._box(access, effects, turn)
+        return Touch(place, access.writes, access.proxy is Proxy.ASYNC, tile, box)
 
-    def _barrier(self, ref: BarrierRef, offset: int) -> int:
+    def _box(self, access: Access, effects: Effects, turn: Turn) -> OutputBox | None:
+        """The accumulator that is stored to a place, or the box that a TMA store ships from it."""
+        schedule, at = self.layout.schedule, access.location
+        assert isinstance(at, SlotRef | BufferRef)
+        source = schedule.storage(at)
+        for other in (a.location for a in effects.accesses):
+            if access.writes and isinstance(other, AccRef):
+                acc = schedule.accumulator(other.name)
+                return OutputBox(*acc.origin(turn.names["self"]), acc.rows, acc.cols)
+            if isinstance(other, OutRef) and other.corner is not None:
+                row, col = (evaluate(e, turn.names, self.layout.stages) for e in other.corner)
+                return OutputBox(row, col, source.rows, source.cols)
+        return None
+
+    def _barrier(self, ref: BarrierRef, offset: int, turn: Turn) -> int:
         if isinstance(ref, RingBarrier):
             stage = self._use(ref.ring, offset) % self.layout.stages[ref.ring]
             return self.layout.barrier_of[str(ref), stage]
-        return self.layout.barrier_of[str(ref), 0]
+        index = 0 if ref.index is None else evaluate(ref.index, turn.names, self.layout.stages)
+        return self.layout.barrier_of[ref.name, index]
 
     def _wait(self, effects: Effects, turn: Turn) -> tuple[int, int] | None:
         wait = effects.wait
         if wait is None:
             return None
         ref = wait.barrier
-        barrier = self._barrier(ref, wait.offset)
+        barrier = self._barrier(ref, wait.offset, turn)
         if isinstance(ref, RingBarrier):
             lap = self._use(ref.ring, wait.offset) // self.layout.stages[ref.ring]
             parity = lap if ref.side == "full" else lap - 1
         else:
-            parity = self.awaits.get(ref, 0) + wait.offset
+            parity = self.awaits.get(barrier, 0) + wait.offset
             self.negative = self.negative or (parity < 0 and wait.parity is None)
-            self.awaits[ref] = self.awaits.get(ref, 0) + 1
+            self.awaits[barrier] = self.awaits.get(barrier, 0) + 1
         if wait.parity is not None:
             parity = evaluate(wait.parity, turn.names, self.layout.stages)
         return barrier, parity & 1

@@ -30,7 +30,7 @@ from schedgen.machine.rows import State
 from schedgen.machine.state import Move
 
 DATA: frozenset[HazardKind] = frozenset(
-    {"read-early", "wrong-tile", "overwrite", "accumulator", "fence", "proxy"}
+    {"read-early", "wrong-tile", "wrong-box", "overwrite", "accumulator", "fence", "proxy"}
 )
 """Hazards of what is in memory and registers: no barrier and no wait depends on that."""
 

@@ -10,6 +10,7 @@ from schedgen.ir.ops import Place
 HazardKind = Literal[
     "read-early",  # the fill of what is read has not landed, or there was none
     "wrong-tile",  # the slot holds another K tile than the reader means
+    "wrong-box",  # a TMA store names another part of the output than was stored into its source
     "overwrite",  # a write is open at the same time as another access of the same place
     "accumulator",  # registers touched while an mma that uses them is pending
     "fence",  # mma without the wgmma fence that its registers need

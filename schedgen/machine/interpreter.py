@@ -198,7 +198,7 @@ class Machine:
             slab = self.state.slabs[touch.place]
             slab.end(key, actor)
             if touch.writes:
-                slab.store(key)
+                slab.store(key, touch.box)
         self._finish(actor, here)
 
     def _finish(self, actor: int, here: Instruction) -> None:

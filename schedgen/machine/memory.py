@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import Touch
+from schedgen.machine.program import RESULTS, OutputBox, Touch
 
 
 class Open(NamedTuple):
@@ -33,15 +33,17 @@ class Objection(NamedTuple):
 class Slab:
     """One place: a slab of a stage, or a staging buffer.
 
-    ``tile`` is the K tile it holds, None where a store that names no tile filled it.
+    ``tile`` is the K tile it holds, RESULTS after a store of an accumulator, None if there was
+    neither; ``box`` the part of the output, where an accumulator was stored last.
     ``unfenced`` holds the actors whose ordinary stores no proxy fence of theirs has followed.
     """
 
-    __slots__ = ("filler", "open", "tile", "unfenced")
+    __slots__ = ("box", "filler", "open", "tile", "unfenced")
 
     def __init__(self) -> None:
         self.filler: tuple[int, int] | None = None  # key of the op instance that wrote last
         self.tile: int | None = None
+        self.box: OutputBox | None = None
         self.open: list[Open] = []
         self.unfenced: set[int] = set()
 
@@ -66,12 +68,15 @@ class Slab:
 
     def land(self, key: tuple[int, int], tile: int | None) -> None:
         """A TMA load has written the whole place; that needs no proxy fence any more."""
-        self.filler, self.tile = key, tile
+        self.filler, self.tile, self.box = key, tile, None
         self.unfenced.clear()
 
-    def store(self, key: tuple[int, int]) -> None:
-        """An ordinary store changes the place, and does not change which tile it holds."""
-        self.filler = key
+    def store(self, key: tuple[int, int], box: OutputBox | None) -> None:
+        """An ordinary store changes the place, and does not change which tile it holds; results
+        are no tile."""
+        self.filler, self.box = key, box
+        if box is not None:
+            self.tile = RESULTS
 
     def _collisions(self, access: Open) -> list[Objection]:
         new = access.touch
@@ -104,8 +109,14 @@ class Slab:
             return []
         if self.filler is None:
             return [Objection("read-early", "is read and nothing has filled it", None)]
+        named = access.touch.box
+        if named is not None and self.box != named:
+            holds = "no results" if self.box is None else str(self.box)
+            message = f"holds {holds} where the reader means {named}"
+            return [Objection("wrong-box", message, None)]
         if meant is not None and self.tile is not None and self.tile != meant:
-            message = f"holds tile {self.tile} where the reader means tile {meant}"
+            holds = "results" if self.tile == RESULTS else f"tile {self.tile}"
+            message = f"holds {holds} where the reader means tile {meant}"
             return [Objection("wrong-tile", message, None)]
         return []
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from schedgen.machine.first_run import FirstRun
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import Program, Touch
+from schedgen.machine.program import RESULTS, Program, Touch
 from schedgen.machine.rows import Row, State, packed, unpacked
 from schedgen.machine.state import BEFORE, INSIDE, RELEASED, Move
 from schedgen.machine.tables import Tables
@@ -140,7 +140,8 @@ class Moves:
             for touch in row.touches:
                 if touch.writes:
                     content = tables.contents + touch.place
-                    new[content] = self._content(row.key, self._held[state[content]][1])
+                    tile = RESULTS if touch.box else self._held[state[content]][1]
+                    new[content] = self._content(row.key, tile)
             return self._signal(new, row)
         if row.wait >= 0:
             return self._returned(new, row)
@@ -212,6 +213,8 @@ class Moves:
         if not found and not touch.writes:
             if not filler:
                 found.append(_EARLY)
+            elif touch.box is not None and touch.box != tables.boxes.get(filler):
+                found.append(_WRONG_BOX)
             elif touch.tile is not None and tile is not None and tile != touch.tile:
                 found.append(_WRONG)
         if touch.asynchronous and state[tables.unfenced + place]:
@@ -343,4 +346,5 @@ class Moves:
 _OVERWRITE = Trouble("overwrite", None)
 _EARLY = Trouble("read-early", None)
 _WRONG = Trouble("wrong-tile", None)
+_WRONG_BOX = Trouble("wrong-box", None)
 _PROXY = Trouble("proxy", None)

@@ -21,6 +21,9 @@ from schedgen.ir.schedule import WARP_THREADS, Buffer, If, Loop, Role, Schedule,
 NEVER = 1 << 60
 """A number of retired groups that is never reached: the mma was not committed."""
 
+RESULTS = -1 << 60
+"""In the place of a K tile: an accumulator was stored there."""
+
 
 class Turn(NamedTuple):
     """An executed op instance of a role replica; its ordinal is its index in the unrolling."""
@@ -30,13 +33,30 @@ class Turn(NamedTuple):
     k: int | None
 
 
+class OutputBox(NamedTuple):
+    """A box of the CTA's output tile."""
+
+    row: int
+    col: int
+    rows: int
+    cols: int
+
+    def __str__(self) -> str:
+        rows, columns = (self.row, self.row + self.rows), (self.col, self.col + self.cols)
+        return "rows {}..{}, columns {}..{}".format(*rows, *columns)
+
+
 class Touch(NamedTuple):
-    """An access to a place in shared memory; ``tile`` None names no K tile."""
+    """An access to a place in shared memory; ``tile`` None names no K tile.
+
+    ``box`` is the part of the output that an accumulator brings there, or that a TMA store names.
+    """
 
     place: int
     writes: bool
     asynchronous: bool
     tile: int | None
+    box: OutputBox | None
 
 
 class Instruction(NamedTuple):

@@ -25,7 +25,7 @@ from itertools import accumulate
 
 from schedgen.ir.effects import Engine
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import NEVER, Instruction, Program, Touch
+from schedgen.machine.program import NEVER, Instruction, OutputBox, Program, Touch
 from schedgen.machine.rows import Closing, Load, Masks, Reader, Row, State, packed
 
 
@@ -49,6 +49,7 @@ class Tables:
         self.masks = Masks(barriers, len(program.named), places + len(teams))
         self.loads: list[Load] = []
         self.keys: dict[tuple[int, int], int] = {}
+        self.boxes: dict[int, OutputBox] = {}  # what the op instance of that key stores
         self._shown: list[list[int]] = [
             [n for n, i in enumerate(actor.code) if not i.silent] for actor in actors
         ]
@@ -134,6 +135,9 @@ class Tables:
         if here.negative:
             fault = "negative-use"
         foot, clash = self._footprint(actor, here)
+        for touch in here.touches:
+            if touch.writes and touch.box is not None:
+                self.boxes[self._key(actor, here.seq)] = touch.box
         load = -1
         if engine is Engine.TMA and not here.negative:
             load = len(self.loads)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from schedgen.ir.effects import Access, AccRef, BufferRef, SlotRef
 from schedgen.ir.schedule import Accumulator
-from schedgen.machine.program import Actor, Instruction, Program, StorePlace, Team, Touch
+from schedgen.machine.program import Actor, Instruction, Program, Team, Touch
 
 Matrix: TypeAlias = npt.NDArray[np.float32]
 
@@ -102,15 +102,13 @@ class Tensors:
                 if not fits or (left.shape[0], right.shape[0]) != acc.shape:
                     text = f"{left.shape} times {right.shape} transposed into {acc.shape}"
                     raise UnfitOperands(f"`{instruction.op.text}`: {text}")
-                _add_product(acc, left, right)
-                if declared.dtype != "f32":
-                    acc[...] = rounded(acc, declared.dtype)
+                _accumulate(acc, left, right, declared.dtype)
 
     def drain(self, key: tuple[int, int], instruction: Instruction) -> None:
         """A TMA store has read its source, and writes it to the output."""
         tiles = self._captured.pop(key, None) or self._read(instruction)
         for touch, values in zip(instruction.touches, tiles, strict=True):
-            row, col = self._corner.get(touch.place, (0, 0))
+            row, col = touch.box[:2] if touch.box else self._corner.get(touch.place, (0, 0))
             self._store(values, row, col)
 
     def copy(self, team: Team, actor: Actor, instruction: Instruction) -> None:
@@ -143,27 +141,38 @@ class Tensors:
         acc: Accumulator,
     ) -> None:
         """Into a buffer: at the part's own corner if the buffer spans the tile that far."""
-        height, width, dtype = _shape(self._program.places[place])
-        held = self._held[place] = self._content(place).copy()  # others may still refer to the old
+        assert isinstance(target.location, BufferRef | SlotRef)
+        box = self._program.schedule.storage(target.location)
+        held = self._content(place, (box.rows, box.cols)).copy()  # others may refer to the old
+        self._held[place] = held
         row, col = corner
-        if row + acc.rows > height or col + acc.cols > width:
+        self._corner[place] = (0, 0)
+        if row + acc.rows > box.rows or col + acc.cols > box.cols:
             self._corner[place] = corner
             row, col = 0, 0
-        _paste(held, rounded(part, dtype), row + rows.start, col)
+        _paste(held, rounded(part, box.dtype), row + rows.start, col)
 
     def _store(self, values: Matrix, row: int, col: int) -> None:
         dtype = self._program.schedule.problem.out.dtype
         _paste(self.output, rounded(values, dtype), row, col)
 
     def _read(self, instruction: Instruction) -> list[Matrix]:
-        return [self._content(touch.place) for touch in instruction.touches if not touch.writes]
+        refs = [a.location for a in instruction.effects.accesses]
+        boxes = [
+            self._program.schedule.storage(r) for r in refs if isinstance(r, BufferRef | SlotRef)
+        ]
+        return [
+            self._content(touch.place, (box.rows, box.cols))
+            for box, touch in zip(boxes, instruction.touches, strict=True)
+            if not touch.writes
+        ]
 
-    def _content(self, place: int) -> Matrix:
+    def _content(self, place: int, shape: tuple[int, int]) -> Matrix:
+        """What is there; seen in another shape than it was written in, it is no number."""
         held = self._held[place]
-        if held is not None:
+        if held is not None and held.shape == shape:
             return held
-        height, width, _ = _shape(self._program.places[place])
-        return np.full((height, width), np.nan, np.float32)
+        return np.full(shape, np.nan, np.float32)
 
     def _declared(self, name: str) -> Accumulator:
         return self._program.schedule.accumulator(name)
@@ -176,6 +185,21 @@ class Tensors:
         return found
 
 
+MMA_COLUMNS = 16
+"""Columns of K that one wgmma instruction multiplies (f16 and bf16)."""
+
+
+def _accumulate(acc: Matrix, left: Matrix, right: Matrix, dtype: str) -> None:
+    """acc += left * right^T; a 16-bit accumulator is rounded after every instruction."""
+    if dtype == "f32":
+        _add_product(acc, left, right)
+        return
+    for col in range(0, left.shape[1], MMA_COLUMNS):
+        end = col + MMA_COLUMNS
+        _add_product(acc, left[:, col:end], right[:, col:end])
+        acc[...] = rounded(acc, dtype)
+
+
 def _add_product(acc: Matrix, left: Matrix, right: Matrix) -> None:
     """acc += left * right^T in strips that a BLAS computes in one thread.
 
@@ -186,12 +210,6 @@ def _add_product(acc: Matrix, left: Matrix, right: Matrix) -> None:
     transposed = right.T
     for row in range(0, left.shape[0], strip):
         acc[row : row + strip] += left[row : row + strip] @ transposed
-
-
-def _shape(place: StorePlace) -> tuple[int, int, str]:
-    box = place.slot or place.buffer
-    assert box is not None
-    return box.rows, box.cols, box.dtype
 
 
 def _rows_of(actor: Actor, team: Team, rows: int) -> range:

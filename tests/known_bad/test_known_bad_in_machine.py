@@ -23,6 +23,7 @@ SHOWS = {
     "SG212": {"overwrite", "read-early"},
     "SG213": {"overwrite"},
     "SG214": {"exit"},
+    "SG217": {"wrong-box"},
     "SG301": {"deadlock"},
     "SG302": {"deadlock", "read-early"},
     "SG303": {"deadlock"},

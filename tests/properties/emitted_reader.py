@@ -41,6 +41,8 @@ class Reader:
         self.body = call.body
         self.rings: dict[str, dict[str, int]] = {}
         self.slots: dict[str, tuple[str, list[int]]] = {}
+        self.aliases: dict[str, tuple[str, list[int]]] = {}
+        self.barriers: dict[str, list[int]] = {}
         self.warps = 0
         for node in self.body:
             if isinstance(node, ast.Assign):
@@ -59,6 +61,11 @@ class Reader:
                 case "self.shared_tensor":
                     dtype = DTYPES[ast.unparse(given_["dtype"])]
                     self.slots[plain(target)] = dtype, ast.literal_eval(given_["shape"])
+                case "self.reshape_shared":
+                    slot, shape = node.value.args
+                    self.aliases[plain(target)] = plain(ast.unparse(slot)), ast.literal_eval(shape)
+                case "self.mbarrier.alloc":
+                    self.barriers[plain(target)] = ast.literal_eval(node.value.args[0])
 
     def replicas(self) -> Iterator[tuple[str, int, int, list[ast.stmt]]]:
         """Label, first thread, threads and statements of every block, in program order."""
@@ -79,6 +86,8 @@ class Reader:
     def statements(self, body: list[ast.stmt], replica: int | None) -> Iterator[str]:
         for node in body:
             match node:
+                case ast.For(body=[ast.Expr(value=ast.Call() as call)]) if stores(call):
+                    yield self.tma_store(node, call)
                 case ast.For():
                     yield from self.loop(node, replica)
                 case ast.If(body=[ast.For() as loop]) if self.guards_a_range(node.test, loop):
@@ -91,7 +100,7 @@ class Reader:
                     yield f"if {self.compared(node.test)}"
                     yield from self.statements(node.body, replica)
                     yield "end"
-                case ast.With():  # a single warp of the group issues the load
+                case ast.With():  # one warp of the group issues TMA ops, one thread arrives
                     yield from self.statements(node.body, replica)
                 case ast.Expr(value=ast.Call() as call):
                     yield self.op(call, replica)
@@ -164,6 +173,26 @@ class Reader:
                 return self.load(given_)
             case ["self", "store_global"]:
                 return self.store(call, given_, replica)
+            case ["self", "store_shared"]:
+                return self.stage_part(call, replica)
+            case ["self", "sync"]:
+                assert call.end_lineno is not None
+                return f"sync {self.comments[call.end_lineno]}"
+            case ["self", "fence", "proxy_async"]:
+                return "fence proxy"
+            case ["self", "tma", "commit_group"]:
+                return "store-commit"
+            case ["self", "tma", "wait_group"]:
+                read = (
+                    " read"
+                    if ast.unparse(given_.get("read", ast.Constant(False))) == "True"
+                    else ""
+                )
+                return f"store-wait {ast.unparse(call.args[0])}{read}"
+            case ["self", "mbarrier", "arrive"]:
+                return f"arrive {self.barrier(call.args[0])}"
+            case ["self", "mbarrier", "wait"]:
+                return f"await {self.barrier(call.args[0])} phase {ast.unparse(given_['phase'])}"
             case [ring, "advance"]:
                 return f"advance {ring}"
             case [ring, verb] if ring in self.rings:
@@ -172,6 +201,53 @@ class Reader:
                 return f"{keyword} {ring}.{side}{count}{away(call)}"
             case _:
                 raise AssertionError(f"not understood: {ast.unparse(call)}")
+
+    def barrier(self, node: ast.expr) -> str:
+        name, _, index = plain(ast.unparse(node)).partition("[")
+        assert int(index.rstrip("]")) < len(self.barriers[name])
+        return f"{name}[{index}"
+
+    def part(self, node: ast.expr, *, slab: str | None) -> tuple[str, list[int]]:
+        """Name and indices of a part of a buffer, and its shape, without the index of a slab."""
+        indices: list[int] = []
+        while isinstance(node, ast.Subscript):
+            index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if slab is not None:
+                *index, last = index
+                assert ast.unparse(last) == slab
+            indices = [ast.literal_eval(i) for i in index] + indices
+            node = node.value
+        name = plain(ast.unparse(node))
+        shape = self.aliases[name][1] if name in self.aliases else self.slots[name][1]
+        assert len(shape) == len(indices) + 3
+        assert all(i < n for i, n in zip(indices, shape, strict=False))
+        return "".join([name, *(f"[{i}]" for i in indices)]), shape[len(indices) :]
+
+    def stage_part(self, call: ast.Call, replica: int | None) -> str:
+        """The slabs of a part, side by side, take the accumulator."""
+        target, value = call.args
+        assert isinstance(target, ast.Call)
+        assert ast.unparse(target.func) == "self.reshape_shared"
+        turned, shape = target.args
+        assert isinstance(turned, ast.Call)
+        assert isinstance(turned.func, ast.Attribute)
+        assert ast.unparse(turned).endswith(".permute((1, 0, 2))")
+        name, (slabs, rows, columns) = self.part(turned.func.value, slab=None)
+        assert ast.literal_eval(shape) == [rows, slabs * columns]
+        return f"store {accumulator(uncast(value), replica)} -> {name}"
+
+    def tma_store(self, loop: ast.For, call: ast.Call) -> str:
+        """One store for each slab of a part."""
+        given_ = {k.arg: k.value for k in call.keywords}
+        slab = ast.unparse(loop.target)
+        name, (slabs, _, columns) = self.part(given_["src"], slab=slab)
+        assert ast.unparse(loop.iter) == f"self.range({slabs}, unroll='all')"
+        assert isinstance(given_["offsets"], ast.List)
+        row, column = given_["offsets"].elts
+        assert isinstance(column, ast.BinOp)
+        assert ast.unparse(column.right) == f"{slab} * {columns}"
+        out = plain(ast.unparse(given_["dst"]))
+        return f"tma-store {name} -> {out} row {shift(row)} column {shift(column.left)}"
 
     def slot(self, node: ast.expr) -> tuple[str, str]:
         """``tma.A[0]`` and how far the stage is from the cursor."""
@@ -222,9 +298,7 @@ class Reader:
 
     def store(self, call: ast.Call, given_: dict[str | None, ast.expr], replica: int | None) -> str:
         out, value = call.args
-        if isinstance(value, ast.Call):
-            assert ast.unparse(value.func) == "self.cast"
-            value = value.args[0]
+        value = uncast(value)
         assert isinstance(given_["offsets"], ast.List)
         row, column = map(shift, given_["offsets"].elts)
         name = plain(ast.unparse(out))
@@ -234,6 +308,17 @@ class Reader:
 def plain(text: str) -> str:
     """Without the underscores at the end of any name."""
     return re.sub(r"(?<=[A-Za-z0-9])_+\b", "", text)
+
+
+def stores(call: ast.Call) -> bool:
+    return ast.unparse(call.func) == "self.tma.shared_to_global"
+
+
+def uncast(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Call):
+        assert ast.unparse(value.func) == "self.cast"
+        return value.args[0]
+    return value
 
 
 def is_name(node: ast.AST) -> bool:

@@ -72,7 +72,7 @@ CASES = [
          "The two forms of one CTA, which are clean. " + CLUSTER),
     Case("B44", "bytes of a multicast count per receiver", "false alarm", "out", CLUSTER),
     Case("B46", "old C store awaited at a fixed step", "ALIAS, WAR, WAW", "in",
-         "No accumulator can be stored into a slot: `write` stands for it, c is stored besides."),
+         "Two work tiles as column parts of the output."),
     Case("B49", "ordinary writes handed to TMA unfenced", "PROXY_FENCE", "part",
          "The fence after the initialisation of barriers is not in the language."),
     Case("B50", "written operand of an mma unfenced", "PROXY_FENCE", "in", "Dense mma for sparse."),

@@ -47,9 +47,19 @@ PRODUCER = """role producer warp {
 """
 
 
+UNANNOUNCED = PRODUCER.replace("bytes 16384", "bytes 0").removeprefix("role producer warp {")
+
+
 def ring(*roles, stages=1):
     """Roles on one ring of A and B."""
     return sg.parse(HEAD.format(stages=stages) + "".join(roles))
+
+
+def worked_on(code, producer=PRODUCER):
+    """A consumer that does something to the stage before it multiplies."""
+    declared = "named group threads 128\nbuffer out : f16 64x64 in tma.A stage 0\n"
+    before = f"{code}\n fence proxy\n sync group\n fence\n"
+    return ring(declared, producer, CONSUMER.replace("    fence\n", before))
 
 
 def staged(old, new):
@@ -183,6 +193,19 @@ CASES = {
         sg.parse(sg.show(staged("store-wait 0 read", "store-wait 0 by all"))
                  .replace("group threads 128", "group threads 96")
                  .replace("  sync group\n  write out\n", "")), 1, {"count", "phase"}
+    ),
+    # bytes that nobody waits for, behind two loads in either order
+    "filled twice": (
+        ring("role producer warp {" + UNANNOUNCED.removesuffix("}\n") + UNANNOUNCED, CONSUMER), 1,
+        {"bytes", "read-early"},
+    ),
+    # ordinary code works on what it finds: it makes no other tile of it
+    "another tile, written to": (
+        worked_on("write tma.A", PRODUCER.replace("load tma.A k", "load tma.A k + 1")), 1,
+        {"wrong-tile"},
+    ),
+    "results, written to": (
+        worked_on("store acc -> out\n sync group\n write out"), 1, {"wrong-tile"},
     ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),

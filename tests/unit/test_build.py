@@ -41,13 +41,20 @@ SASS = """\
         /*0120*/ WARPGROUP.DEPBAR.LE gsb0, 0x1 ;
         /*0130*/ WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
         /*0140*/ UTMALDG.2D [UR8], [UR4] ;
+        /*0150*/ STSM.16.M88.4 [R4], R24 ;
+        /*0160*/ UTMASTG.2D [UR8], [UR4] ;
 """
 CUDA = "k<<<dim3((m * 32), 1, 1), dim3(288, 1, 1), 196736, (cudaStream_t)s()>>>(m);"
 ADVISORY = "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async is serialized"
 
 
 def read(
-    *, stack: int = 0, stores: int = 0, advisory: str = "", depths: tuple[int, ...] = (0, 1)
+    *,
+    stack: int = 0,
+    stores: int = 0,
+    advisory: str = "",
+    depths: tuple[int, ...] = (0, 1),
+    sass: str = SASS,
 ) -> BuildReport:
     return read_report(
         kernel="v5",
@@ -55,8 +62,9 @@ def read(
         nvcc=Tool("/bin/nvcc", "13.0.88"),
         cuda=CUDA,
         ptxas_log=PTXAS.format(stack=stack, stores=stores, loads=0, advisory=advisory),
-        sass=SASS,
+        sass=sass,
         wait_depths=frozenset(depths),
+        tma_stores=1,
     )
 
 
@@ -71,7 +79,13 @@ def test_json_of_a_good_build() -> None:
         "spill_loads": 0,
         "shared_bytes": 196736,
         "advisories": [],
-        "sass": {"hgmma": {"64x256x16.F32": 2}, "depbar": {"0": 1, "1": 1}, "utmaldg": 1},
+        "sass": {
+            "hgmma": {"64x256x16.F32": 2},
+            "depbar": {"0": 1, "1": 1},
+            "utmaldg": 1,
+            "utmastg": 1,
+            "stsm": 1,
+        },
         "ok": True,
     }
 
@@ -84,6 +98,7 @@ def test_json_of_a_good_build() -> None:
         (read(advisory=ADVISORY), "C7514"),
         (read(depths=(1,)), "waits for depth 0; no `wait 0`"),
         (read(depths=(0, 1, 2)), "`wait 2` asks"),
+        (read(sass=SASS.replace("UTMASTG", "STG")), "no TMA store in the machine code"),
     ],
 )
 def test_one_problem_one_sentence(report: BuildReport, problem: str) -> None:
@@ -172,24 +187,39 @@ def test_a_file_without_a_kernel_is_said(tmp_path: Path) -> None:
 
 
 COMPILED = [
-    ("hopper_matmul_v4", {0}, 147584),
-    ("hopper_matmul_v5", {0, 1}, 196736),
+    ("v1", {0}, 32896, "64x128x16.F32", 0),
+    ("v2", {0}, 98432, "64x128x16.F32", 0),
+    ("v3", {0}, 98432, "64x128x16.F32", 0),
+    ("v4", {0}, 147584, "64x256x16.F32", 0),
+    ("v5", {0, 1}, 196736, "64x256x16.F32", 0),
+    ("v6", {0, 1}, 229504, "64x256x16.F16", 16),
+    ("v4_ring", {0}, 196736, "64x256x16.F32", 8),
+    ("v5_ring", {0, 1}, 196736, "64x256x16.F32", 8),
+    ("v5_own", {0, 1}, 213120, "64x256x16.F32", 8),
 ]
 
 
 @pytest.mark.compile
-@pytest.mark.parametrize(("name", "depths", "shared"), COMPILED)
+@pytest.mark.parametrize(("name", "depths", "shared", "mma", "stores"), COMPILED)
 def test_golden_kernels_compile_as_promised(
-    name: str, depths: set[int], shared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    depths: set[int],
+    shared: int,
+    mma: str,
+    stores: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = build_kernel(EMITTED / f"{name}.py", wait_depths=frozenset(depths))
+    path = EMITTED / f"hopper_matmul_{name}.py"
+    report = build_kernel(path, wait_depths=frozenset(depths), tma_stores=stores)
     assert report.ok, report.problems
     assert (report.stack, report.spill_stores, report.spill_loads) == (0, 0, 0)
-    assert report.registers <= 168
-    assert {shape for shape, _ in report.hgmma} == {"64x256x16.F32"}
+    assert report.registers <= (96 if name == "v6" else 168)
+    assert {shape for shape, _ in report.hgmma} == {mma}
     assert {depth for depth, _ in report.depbar} == depths
-    assert report.shared_bytes == shared
+    assert (report.shared_bytes, report.utmastg) == (shared, stores)
+    assert (report.stsm > 0) == (stores > 0)
     assert list(tmp_path.iterdir()) == []
 
 

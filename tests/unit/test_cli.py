@@ -199,10 +199,12 @@ def test_run_of_what_cannot_be_multiplied():
 
 def test_list_names_everything_on_a_line_of_its_own():
     lines = schedgen("list").out.splitlines()
-    assert [line.split()[:2] for line in lines] == [
-        ["kernel", "hopper_matmul_v4"], ["kernel", "hopper_matmul_v5"], ["pass", "overlap-wgmma"],
-        ["pass", "set-stages"],
-    ]  # fmt: skip
+    kernels = [f"hopper_matmul_{rung}" for rung in
+               ("v1", "v2", "v3", "v4", "v5", "v6", "v5_ring", "v5_own", "v4_ring")]  # fmt: skip
+    passes = ["multi-buffer", "warp-specialize", "set-tile", "split-consumers", "overlap-wgmma",
+              "accumulate", "set-stages", "rasterize", "stage-epilogue"]  # fmt: skip
+    named = [*(["kernel", name] for name in kernels), *(["pass", name] for name in passes)]
+    assert [line.split()[:2] for line in lines] == named
 
 
 def test_demo_shows_the_whole_way(tmp_path):

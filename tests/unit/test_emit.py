@@ -11,17 +11,14 @@ from pathlib import Path
 import pytest
 
 from schedgen import api
-from schedgen.emit import EmitUnsupported, class_name, emit_tilus, wait_depths
+from schedgen.emit import EmitUnsupported, class_name, emit_tilus, tma_stores, wait_depths
 from schedgen.emit.names import TILUS_NAMES, Names
 from schedgen.ir.parser import parse
 from schedgen.ir.schedule import Schedule
-from schedgen.kernels import kernel_schedule
+from schedgen.kernels import KERNELS, kernel_schedule
 
 EMITTED = Path(__file__).parents[1] / "golden" / "emitted"
-PIPELINES = {
-    "hopper_matmul_v4": "hopper_matmul_v4",
-    "hopper_matmul_v5": "hopper_matmul_v4 -p 'overlap-wgmma{in-flight=1},set-stages{n=4}'",
-}
+LADDER = list(KERNELS)
 
 
 def load(name: str) -> Schedule:
@@ -29,17 +26,23 @@ def load(name: str) -> Schedule:
     return parse(path.read_text(), file=path.name)
 
 
-def emit(schedule: Schedule, *, static_k: bool = False, finding: str | None = None) -> str:
+def emit(
+    schedule: Schedule,
+    *,
+    static_k: bool = False,
+    finding: str | None = None,
+    made_by: str = "a test",
+) -> str:
     return emit_tilus(
         schedule,
         static_k=static_k,
-        made_by=PIPELINES.get(schedule.name, schedule.name),
+        made_by=made_by,
         verdict="checked for K = 0..13 tiles",
         finding=finding,
     )
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", LADDER)
 def test_golden(name: str, request: pytest.FixtureRequest) -> None:
     """The golden kernels are what `schedgen emit NAME` prints."""
     golden, text = EMITTED / f"{name}.py", api.emit(kernel_schedule(name))
@@ -48,11 +51,6 @@ def test_golden(name: str, request: pytest.FixtureRequest) -> None:
     assert text == golden.read_text(), (
         "python3 -m pytest tests/unit/test_emit.py --update-golden rewrites it"
     )
-
-
-@pytest.mark.parametrize("name", PIPELINES)
-def test_the_schedules_here_are_the_registered_ones(name: str) -> None:
-    assert load(name) == kernel_schedule(name)
 
 
 @pytest.mark.parametrize("static_k", [False, True])
@@ -75,7 +73,8 @@ def test_same_text_in_every_process(static_k: bool) -> None:
 
 
 def test_header_says_how_it_was_made() -> None:
-    head = emit(load("hopper_matmul_v5")).split("\nimport tilus")[0]
+    made_by = "hopper_matmul_v4 -p 'overlap-wgmma{in-flight=1},set-stages{n=4}'"
+    head = emit(load("hopper_matmul_v5"), made_by=made_by).split("\nimport tilus")[0]
     assert "hopper_matmul_v4 -p 'overlap-wgmma{in-flight=1},set-stages{n=4}'" in head
     assert "# Verdict: checked for K = 0..13 tiles" in head
     assert "# Regenerate: schedgen emit hopper_matmul_v5" in head
@@ -89,7 +88,7 @@ def test_finding_stands_in_the_header() -> None:
     assert '# SG203 overwrite-before-retire: "quoted" \\ tile 4\n#    read : mma acc\n' in head
 
 
-@pytest.mark.parametrize("name", ["hopper_matmul_v4", "hopper_matmul_v5", "two_rings", "ahead"])
+@pytest.mark.parametrize("name", [*LADDER, "two_rings", "ahead"])
 @pytest.mark.parametrize("static_k", [False, True])
 def test_needs_nothing_of_schedgen(name: str, static_k: bool) -> None:
     text = emit(load(name), static_k=static_k)
@@ -163,18 +162,24 @@ def test_wait_depths() -> None:
     assert wait_depths(load("three_consumers")) == {0, 2}
 
 
+def test_boxes_that_are_stored_by_tma() -> None:
+    names = ("v5", "v5_own", "v5_ring", "v6")
+    assert [tma_stores(load(f"hopper_matmul_{name}")) for name in names] == [0, 8, 8, 16]
+
+
 REFUSED = [
     ("    acquire tma.full\n", "    acquire tma.full parity (k)\n", "parity"),
     ("    advance tma\n", "    set tma = 2\n", "set"),
-    ("    fence\n", "    fence proxy\n", "fence proxy"),
+    ("    fence\n", "    write tma.B\n", "write"),
     ("    fence\n", "    touch acc\n", "touch"),
     ("    fence\n", "    read tma.B\n", "read"),
     ("    release tma.empty lag 1\n", "    release tma.empty lag 1 by all\n", "by all"),
     ("load tma.B k", "load tma.B k / 2", "divides"),
-    ("load tma.A[0] k", "load tma.A[k] k", "slab"),
+    ("load tma.A[0] k", "load tma.A[k % 2] k", "slab"),
     ("role consumer[2] warpgroup", "role consumer[2] warps 8", "8 warps"),
-    ("acc acc : f32", "barrier done count 2\nacc acc : f32", "plain barrier"),
-    ("acc acc : f32", "buffer out : f16 64x64\nacc acc : f32", "staging buffer"),
+    ("acc acc : f32", "buffer out : f16 64x96\nacc acc : f32", "slabs of 64 columns"),
+    ("acc acc : f32", "buffer out : f32 64x64\nacc acc : f32", "of f16 or bf16"),
+    ("acc acc : f32", "buffer out : bf16 64x64\nacc acc : f32", "bf16; the output is f16"),
     ("f16 64x64", "f16 64x32", "wide"),
 ]
 
@@ -186,6 +191,90 @@ def test_what_cannot_be_said_is_refused_by_name(old: str, new: str, named: str) 
         emit(parse(text, file="refused.sched"))
     assert caught.value.place is not None
     assert str(caught.value).endswith(f"--> refused.sched:{caught.value.place.line}")
+
+
+RING = [
+    ("f16 64x256 in", "f16 64x192 in", "does not fill `tma.B` exactly"),
+    ("store acc -> out[self]", "store acc -> out[self]\n  write out[self]", "`write`"),
+    ("-> c rows 64*self cols 0", "-> c", "which rows"),
+    ("tma-store out[self]", "tma-store tma.B", "only a staging buffer"),
+    ("  await done", "  await done parity (1)", "only the next phase"),
+    ("  await done", "  if K > 0 {\n    await done\n  }", "outside loops and guards"),
+    ("  await done", "  for _ in 0..2 {\n    await done\n  }", "outside loops and guards"),
+    ("-> c rows 64*self cols 0", "-> c rows K cols 0", "in c rows K cols 0 is not a number"),
+    ("tma-store out[self]", "tma-store out[min(self, K)]", "place of out.* is not a number"),
+    ("store acc -> out[self]", "store acc -> out[min(K, 1)]", "part of out.* is not a number"),
+    ("  arrive done", "  arrive done[K]", "index of done.* is not a number"),
+    ("threads 128", "threads 256", "all threads of consumer"),
+    ("sync group[self]", "sync group[0]", "two groups share"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "named"), RING)
+def test_what_cannot_be_said_of_a_staged_epilogue(old: str, new: str, named: str) -> None:
+    text = (EMITTED / "hopper_matmul_v5_ring.sched").read_text()
+    assert old in text
+    with pytest.raises(EmitUnsupported, match=named) as caught:
+        emit(parse(text.replace(old, new), file="refused.sched"))
+    assert caught.value.place is not None
+
+
+def test_an_accumulator_is_a_whole_part() -> None:
+    text = (
+        (EMITTED / "hopper_matmul_v5_own.sched").read_text().replace("f16 64x256\n", "f16 64x128\n")
+    )
+    with pytest.raises(EmitUnsupported, match="not a whole part"):
+        emit(parse(text, file="refused.sched"))
+
+
+def test_a_fifth_group_that_syncs_is_refused() -> None:
+    text = (EMITTED / "hopper_matmul_v6.sched").read_text()
+    text = text.replace("[4]", "[5]").replace("empty 4", "empty 5").replace("256x256", "320x256")
+    with pytest.raises(EmitUnsupported, match="hardware barriers for 4 groups"):
+        emit(parse(text, file="five.sched"))
+    assert emit(load("hopper_matmul_v6")).count("self.sync()") == 4
+
+
+def test_phases_of_awaits_are_counted() -> None:
+    text = (EMITTED / "hopper_matmul_v5_ring.sched").read_text()
+    again = "  arrive done\n  await done\n"
+    emitted = emit(parse(text.replace(again, again * 3), file="thrice.sched"))
+    lines = [line.strip() for line in emitted.splitlines() if "done[0], phase" in line]
+    phases = [line.split("phase=")[1][0] for line in lines]
+    assert phases == ["0", "1", "0"] * 2
+
+
+def test_one_warp_issues_a_whole_run_of_tma_ops() -> None:
+    emitted = emit(load("hopper_matmul_v1"))
+    block = emitted.split("with self.single_warp():\n")
+    assert len(block) == 2
+    assert block[1].index("expect_full") < block[1].index("global_to_shared")
+    shipped = emit(load("hopper_matmul_v5_own")).split("with self.single_warp():\n")[1]
+    order = [
+        shipped.index(word) for word in ("shared_to_global", "commit_group", "wait_group(0, r")
+    ]
+    assert order == sorted(order)
+
+
+def test_a_ring_that_nobody_hands_back_has_no_empty_side() -> None:
+    emitted = emit(load("hopper_matmul_v2"))
+    assert "empty" not in emitted
+    assert "tma = Ring(stages=3, full=1)\n" in emitted
+
+
+def test_a_cast_is_written_where_types_differ() -> None:
+    assert "self.cast(acc_0, dtype=float16)" in emit(load("hopper_matmul_v5_own"))
+    assert "self.cast" not in emit(load("hopper_matmul_v6"))
+
+
+def test_names_of_epilogues_may_be_any() -> None:
+    text = (EMITTED / "hopper_matmul_v6.sched").read_text()
+    text = text.replace("ready", "self").replace("free", "tilus").replace("out", "slab")
+    emitted = emit(parse(text, file="names.sched"))
+    compile(emitted, "names", "exec")
+    assert "self_ = self.mbarrier.alloc([1, 1, 1, 1])" in emitted
+    assert "tilus_ = self.mbarrier.alloc([1, 1, 1, 1])" in emitted
+    assert "for slab_ in self.range(4" in emitted
 
 
 def test_slot_names_keep_clear_of_tilus() -> None:

@@ -5,12 +5,15 @@ from hypothesis import HealthCheck, given, settings
 
 import schedgen as sg
 from tests.mutations import MUTATIONS
-from tests.small_cases import SAMPLES, bases, is_small
+from tests.small_cases import GOOD, SAMPLES, bases, is_small
+
+STAGED = [sg.load(GOOD / f"staged_in_{where}.sched") for where in ("parts", "the_ring", "turns")]
+"""Parts of buffers, buffers in a ring, arrays of barriers."""
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_an_operator_edits(name):
-    made = [(sample, edit()) for sample in SAMPLES for edit in MUTATIONS[name](sample)]
+    made = [(sample, edit()) for sample in (*SAMPLES, *STAGED) for edit in MUTATIONS[name](sample)]
     formed = 0
     for sample, schedule in made:
         assert schedule != sample

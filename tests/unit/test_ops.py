@@ -28,6 +28,7 @@ SAMPLES = [
     ops.Acquire(barrier=EMPTY, parity=Int(1), offset=-1),
     ops.Await(barrier=PlainBarrier("done")),
     ops.Await(barrier=PlainBarrier("done"), parity=Name("k")),
+    ops.Await(barrier=PlainBarrier("each", Name("self"))),
     ops.Expect(barrier=FULL, bytes=49152),
     ops.ExpectTx(barrier=PlainBarrier("done"), bytes=16),
     ops.ExpectTx(barrier=FULL, bytes=16, offset=2),
@@ -49,6 +50,7 @@ SAMPLES = [
     ops.Sync(barrier=NamedRef("all_warps", None)),
     ops.Store(acc="acc", to=OutRef("c")),
     ops.Store(acc="acc", to=BufferRef("out")),
+    ops.Store(acc="acc", to=BufferRef("parts", Name("self"))),
     ops.Touch(acc="acc"),
     ops.Write(to=BufferRef("out")),
     ops.Write(to=A),
@@ -56,6 +58,8 @@ SAMPLES = [
     ops.Read(source=BufferRef("out"), by=Executor.ELECTED),
     ops.TmaStore(source=BufferRef("out"), to=OutRef("c")),
     ops.TmaStore(source=B, to=OutRef("c")),
+    ops.TmaStore(source=BufferRef("parts", Int(1)), to=OutRef("c", Int(64), None)),
+    ops.TmaStore(source=BufferRef("out"), to=OutRef("c", Name("self"), Int(0))),
     ops.StoreCommit(),
     ops.StoreWait(depth=0, reads_only=True),
     ops.StoreWait(depth=1, reads_only=False),
@@ -70,10 +74,12 @@ ring tma stages 4 empty 2 full 1 {{
   slot B    : f16 256x64 = b rows 0
 }}
 barrier done count 1
+barrier each[2] count 1
 named group[2] threads 128
 named all_warps threads 288
 acc acc : f32 64x256 = c rows 64*self
 buffer out : f16 64x256
+buffer parts[2] : f16 64x256 in tma.B stage tma.stages - 1 - i
 role consumer[2] warpgroup {{
   for k in 0..K {{
     {text}

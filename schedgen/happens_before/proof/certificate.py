@@ -56,7 +56,9 @@ leads back, a path from u to v stays between them, and inserting a column keeps 
 column by an edge whose end, or beginning, is before its counterpart of the next turn.  So G_K has
 every order that G_K' has, K' being K less some laps, between counterparts; K' <= N can be chosen
 so that u and v keep their stages.  If some edge leads back, there must be one stretch, and N leaves
-T columns more, a lap among them, so that (1) finds every stage.
+T columns more, a lap among them, so that (1) finds every stage.  A buffer that lies in a ring names
+a stage and no use, so which columns meet it depends on K modulo the lap; N then leaves a lap more
+(common to all rings with buffers), so that every remainder has a K <= N whose cuts are settled.
 
 (4) Obligations that name "some" or "the last" event (an observer of a phase, a fence, the last
 write before a read) are met in G_N by events that are near or before all; their counterparts meet
@@ -73,7 +75,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, lcm
 
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.proof.columns import Columns, Shape
@@ -232,11 +234,17 @@ class _Prover:
             spare = min(spare, proof.columns - proof.left - proof.right - slack)
         if spare < 0:
             return -spare
-        explicit = max(k_tiles - spare, self.largest + 2)
+        explicit = max(k_tiles - spare, self.largest + 2) + self._alias_lap()
         return Certificate(
             constant=self.largest, distance=distance, reach=near, descent=back, window=window,
             explicit=explicit, stretches=_shortened(found, k_tiles - explicit),
         )  # fmt: skip
+
+    def _alias_lap(self) -> int:
+        """A common lap of the rings in which buffers lie: the K that stand for all larger ones have
+        every remainder, with all cuts settled."""
+        rings = {b.alias.ring for b in self.schedule.buffers if b.alias is not None}
+        return lcm(*(self.schedule.ring(ring).stages for ring in rings)) if rings else 0
 
     def _lap(self, stretches: Sequence[Stretch]) -> int:
         laps = [

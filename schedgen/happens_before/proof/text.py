@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from schedgen.ir.effects import Effects, NamedRef, SlotRef
+from schedgen.ir.effects import BufferRef, Effects, NamedRef, OutRef, PlainBarrier, SlotRef
 from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages
 from schedgen.ir.ops import Op
 from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
@@ -150,7 +150,7 @@ class ProgramText:
     def _op(self, op: Op, e: Effects, env: Mapping[str, Linear], depth: int, *, live: bool) -> None:
         for expr in indices_of(e):
             if not self.linear(expr, env).is_constant and live:
-                raise Obstacle(f"`{op.text}` names another slab or barrier at each K or k")
+                raise Obstacle(f"`{op.text}` names another part or barrier at each K or k")
         for access in e.accesses:
             if access.tile is not None:
                 form = self.linear(access.tile, env)
@@ -161,10 +161,19 @@ class ProgramText:
 
 
 def indices_of(e: Effects) -> Iterator[Expr]:
-    """Slab and barrier indices of an op."""
-    for access in e.accesses:
-        if isinstance(access.location, SlotRef) and access.location.slab is not None:
-            yield access.location.slab
+    """Slab, part and barrier indices of an op, and the corner that a TMA store names."""
+    found: list[Expr | None] = []
+    for at in (a.location for a in e.accesses):
+        if isinstance(at, SlotRef):
+            found.append(at.slab)
+        elif isinstance(at, BufferRef):
+            found.append(at.part)
+        elif isinstance(at, OutRef):
+            found += at.corner or ()
+    for end in (e.wait, e.signal):
+        if end is not None and isinstance(end.barrier, PlainBarrier):
+            found.append(end.barrier.index)
+    yield from (expr for expr in found if expr is not None)
     if isinstance(e.sync, NamedRef) and e.sync.index is not None:
         yield e.sync.index
 

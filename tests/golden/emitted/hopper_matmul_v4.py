@@ -1,7 +1,7 @@
 # hopper_matmul_v4: c[m, n] = a[m, k] * b[n, k]
 # One block computes a tile of 128x256; K goes by in tiles of 64.
 #
-# Made by schedgen: hopper_matmul_v4
+# Made by schedgen: hopper_matmul_v3 -p 'set-tile{m=128,n=256},split-consumers{n=2}'
 # Verdict: proved for every K >= 0 (explicit to K = 12, repeat at 4)
 # Regenerate: schedgen emit hopper_matmul_v4
 

@@ -1,0 +1,301 @@
+# hopper_matmul_v6: c[m, n] = a[m, k] * b[n, k]
+# One block computes a tile of 256x256; K goes by in tiles of 64.
+#
+# Made by schedgen: hopper_matmul_v5 -p 'set-tile{m=256,n=256},split-consumers{n=4},accumulate{type=f16},set-stages{n=3},rasterize{along=n,group=8},stage-epilogue{buffer=turns}'
+# Verdict: proved for every K >= 0 (explicit to K = 14, repeat at 6)
+# Regenerate: schedgen emit hopper_matmul_v6
+
+import tilus
+from tilus import float16, int32, uint32
+from tilus.utils import cdiv
+
+
+def use_hopper_tma_loads():
+    """Make tilus 0.2.0 emit TMA loads that sm_90a understands.
+
+    It always writes `.cta_group::1`, a Blackwell qualifier that ptxas rejects on Hopper.  The two
+    functions that print the load are replaced by ones that leave it out below compute capability
+    10.0.  Of the emitters, only this module may be imported here: importing them all registers one
+    of them twice.
+    """
+    from tilus.backends.emitters.cuda import cp_async_tensor
+    from tilus.target import get_current_target
+
+    def repaired(print_load):
+        def print_load_for_target(*args, cta_group=None, **kwargs):
+            if get_current_target().properties.compute_capability < (10, 0):
+                cta_group = None
+            return print_load(*args, cta_group=cta_group, **kwargs)
+
+        return print_load_for_target
+
+    for name in (
+        "cp_async_tensor_global_to_shared",
+        "cp_async_tensor_global_to_cluster_shared",
+    ):
+        print_load = getattr(cp_async_tensor, name)
+        if print_load.__name__ == name:  # not repaired yet
+            setattr(cp_async_tensor, name, repaired(print_load))
+
+
+if tilus.__version__ == "0.2.0":
+    use_hopper_tma_loads()
+
+
+class Ring(tilus.Class):
+    """Stages of shared memory, each handed over by a full and an empty barrier.
+
+    A thread runs one role, so the cursor (`stage`, `parity`) is that role's own.  It starts at
+    stage 0 with parity 0, and `advance` alone moves it.
+    """
+
+    def __init__(self, stages: int, full: int, empty: int):
+        self.stages: int = stages
+        self.full = self.mbarrier.alloc([full for _ in range(stages)])
+        self.empty = self.mbarrier.alloc([empty for _ in range(stages)])
+        self.stage: int32 = 0
+        self.parity: uint32 = 0
+
+    def stage_at(self, lag: int):
+        return (self.stage + (self.stages - lag)) % self.stages
+
+    def acquire_empty(self):
+        # The other parity: the first turn over the stages waits for nobody.
+        self.mbarrier.wait(
+            self.empty[self.stage], phase=self.parity ^ 1, sem="acquire", scope="cta"
+        )
+
+    def acquire_full(self):
+        self.mbarrier.wait(self.full[self.stage], phase=self.parity, sem="acquire", scope="cta")
+
+    def expect_full(self, nbytes: int):
+        with self.single_thread():
+            self.mbarrier.arrive_and_expect_tx(
+                self.full[self.stage], transaction_bytes=nbytes, sem="release", scope="cta"
+            )
+
+    def release_empty(self, lag: int):
+        with self.single_thread():
+            self.mbarrier.arrive(self.empty[self.stage_at(lag)], sem="release", scope="cta")
+
+    def advance(self):
+        self.stage = (self.stage + 1) % self.stages
+        self.parity = self.parity ^ (self.stage == 0)
+
+
+class HopperMatmulV6(tilus.Script):
+    def output_tile(self, block: int32, m_tiles: int32, n_tiles: int32):
+        """Bands of 8 tiles along n, each walked along m, n fastest."""
+        band, place = self.fast_divmod(block, m_tiles * 8)
+        first = band * 8
+        width: int32 = min(8, n_tiles - first)
+        return place // width, first + place % width
+
+    def __call__(
+        self,
+        m_size: int32,
+        n_size: int,
+        k_size: int32,
+        a_ptr: ~float16,
+        b_ptr: ~float16,
+        c_ptr: ~float16,
+    ):
+        m_tiles = cdiv(m_size, 256)
+        n_tiles = cdiv(n_size, 256)
+        k_tiles = cdiv(k_size, 64)
+        self.attrs.blocks = m_tiles * n_tiles
+        self.attrs.warps = 17
+
+        m_tile, n_tile = self.output_tile(self.blockIdx.x, m_tiles, n_tiles)
+        m_offset: int32 = m_tile * 256
+        n_offset: int32 = n_tile * 256
+
+        a = self.global_view(a_ptr, dtype=float16, shape=[m_size, k_size])
+        b = self.global_view(b_ptr, dtype=float16, shape=[n_size, k_size])
+        c = self.global_view(c_ptr, dtype=float16, shape=[m_size, n_size])
+
+        tma = Ring(stages=3, full=1, empty=4)
+        tma.A = self.shared_tensor(dtype=float16, shape=[3, 4, 64, 64])
+        tma.B = self.shared_tensor(dtype=float16, shape=[3, 256, 64])
+        ready = self.mbarrier.alloc([1, 1, 1, 1])
+        free = self.mbarrier.alloc([1, 1, 1, 1])
+        out = self.shared_tensor(dtype=float16, shape=[4, 64, 64])  # slabs of 64 columns
+
+        with self.thread_group(thread_begin=512, num_threads=32):  # producer
+            for k in self.range(k_tiles, unroll=3):
+                tma.acquire_empty()
+                tma.expect_full(nbytes=65536)
+                self.tma.global_to_shared(
+                    src=a,
+                    dst=tma.A[tma.stage, 0],
+                    offsets=[m_offset, k * 64],
+                    mbarrier=tma.full[tma.stage],
+                )
+                self.tma.global_to_shared(
+                    src=a,
+                    dst=tma.A[tma.stage, 1],
+                    offsets=[m_offset + 64, k * 64],
+                    mbarrier=tma.full[tma.stage],
+                )
+                self.tma.global_to_shared(
+                    src=a,
+                    dst=tma.A[tma.stage, 2],
+                    offsets=[m_offset + 128, k * 64],
+                    mbarrier=tma.full[tma.stage],
+                )
+                self.tma.global_to_shared(
+                    src=a,
+                    dst=tma.A[tma.stage, 3],
+                    offsets=[m_offset + 192, k * 64],
+                    mbarrier=tma.full[tma.stage],
+                )
+                self.tma.global_to_shared(
+                    src=b,
+                    dst=tma.B[tma.stage],
+                    offsets=[n_offset, k * 64],
+                    mbarrier=tma.full[tma.stage],
+                )
+                tma.advance()
+            for _ in self.range(tma.stages):
+                tma.acquire_empty()
+                tma.advance()
+            with self.single_thread():
+                self.mbarrier.arrive(free[0], sem="release", scope="cta")
+            self.mbarrier.wait(ready[0], phase=0, sem="acquire", scope="cta")
+            for slab in self.range(4, unroll="all"):
+                self.tma.shared_to_global(
+                    src=out[slab], dst=c, offsets=[m_offset, n_offset + slab * 64]
+                )
+            self.tma.commit_group()
+            self.tma.wait_group(0, read=True)
+            with self.single_thread():
+                self.mbarrier.arrive(free[1], sem="release", scope="cta")
+            self.mbarrier.wait(ready[1], phase=0, sem="acquire", scope="cta")
+            for slab in self.range(4, unroll="all"):
+                self.tma.shared_to_global(
+                    src=out[slab], dst=c, offsets=[m_offset + 64, n_offset + slab * 64]
+                )
+            self.tma.commit_group()
+            self.tma.wait_group(0, read=True)
+            with self.single_thread():
+                self.mbarrier.arrive(free[2], sem="release", scope="cta")
+            self.mbarrier.wait(ready[2], phase=0, sem="acquire", scope="cta")
+            for slab in self.range(4, unroll="all"):
+                self.tma.shared_to_global(
+                    src=out[slab], dst=c, offsets=[m_offset + 128, n_offset + slab * 64]
+                )
+            self.tma.commit_group()
+            self.tma.wait_group(0, read=True)
+            with self.single_thread():
+                self.mbarrier.arrive(free[3], sem="release", scope="cta")
+            self.mbarrier.wait(ready[3], phase=0, sem="acquire", scope="cta")
+            for slab in self.range(4, unroll="all"):
+                self.tma.shared_to_global(
+                    src=out[slab], dst=c, offsets=[m_offset + 192, n_offset + slab * 64]
+                )
+            self.tma.commit_group()
+            self.tma.wait_group(0, read=True)
+
+        with self.thread_group(thread_begin=0, num_threads=128):  # consumer[0]
+            acc_0 = self.register_tensor(dtype=float16, shape=[64, 256], init=0.0)
+            if k_tiles > 0:
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 0], tma.B[tma.stage].transpose(), acc_0)  # tile 0
+                self.wgmma.commit_group()
+                tma.advance()
+            for k in self.range(1, k_tiles, 1, unroll=3):
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 0], tma.B[tma.stage].transpose(), acc_0)  # tile k
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(1)
+                tma.release_empty(lag=1)
+                tma.advance()
+            self.wgmma.wait_group(0)
+            if k_tiles > 0:
+                tma.release_empty(lag=1)
+            self.mbarrier.wait(free[0], phase=0, sem="acquire", scope="cta")
+            self.store_shared(self.reshape_shared(out.permute((1, 0, 2)), [64, 256]), acc_0)
+            self.fence.proxy_async()
+            self.sync()  # group[0]
+            with self.single_thread():
+                self.mbarrier.arrive(ready[0], sem="release", scope="cta")
+
+        with self.thread_group(thread_begin=128, num_threads=128):  # consumer[1]
+            acc_1 = self.register_tensor(dtype=float16, shape=[64, 256], init=0.0)
+            if k_tiles > 0:
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 1], tma.B[tma.stage].transpose(), acc_1)  # tile 0
+                self.wgmma.commit_group()
+                tma.advance()
+            for k in self.range(1, k_tiles, 1, unroll=3):
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 1], tma.B[tma.stage].transpose(), acc_1)  # tile k
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(1)
+                tma.release_empty(lag=1)
+                tma.advance()
+            self.wgmma.wait_group(0)
+            if k_tiles > 0:
+                tma.release_empty(lag=1)
+            self.mbarrier.wait(free[1], phase=0, sem="acquire", scope="cta")
+            self.store_shared(self.reshape_shared(out.permute((1, 0, 2)), [64, 256]), acc_1)
+            self.fence.proxy_async()
+            self.sync()  # group[1]
+            with self.single_thread():
+                self.mbarrier.arrive(ready[1], sem="release", scope="cta")
+
+        with self.thread_group(thread_begin=256, num_threads=128):  # consumer[2]
+            acc_2 = self.register_tensor(dtype=float16, shape=[64, 256], init=0.0)
+            if k_tiles > 0:
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 2], tma.B[tma.stage].transpose(), acc_2)  # tile 0
+                self.wgmma.commit_group()
+                tma.advance()
+            for k in self.range(1, k_tiles, 1, unroll=3):
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 2], tma.B[tma.stage].transpose(), acc_2)  # tile k
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(1)
+                tma.release_empty(lag=1)
+                tma.advance()
+            self.wgmma.wait_group(0)
+            if k_tiles > 0:
+                tma.release_empty(lag=1)
+            self.mbarrier.wait(free[2], phase=0, sem="acquire", scope="cta")
+            self.store_shared(self.reshape_shared(out.permute((1, 0, 2)), [64, 256]), acc_2)
+            self.fence.proxy_async()
+            self.sync()  # group[2]
+            with self.single_thread():
+                self.mbarrier.arrive(ready[2], sem="release", scope="cta")
+
+        with self.thread_group(thread_begin=384, num_threads=128):  # consumer[3]
+            acc_3 = self.register_tensor(dtype=float16, shape=[64, 256], init=0.0)
+            if k_tiles > 0:
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 3], tma.B[tma.stage].transpose(), acc_3)  # tile 0
+                self.wgmma.commit_group()
+                tma.advance()
+            for k in self.range(1, k_tiles, 1, unroll=3):
+                tma.acquire_full()
+                self.wgmma.fence()
+                self.wgmma.mma(tma.A[tma.stage, 3], tma.B[tma.stage].transpose(), acc_3)  # tile k
+                self.wgmma.commit_group()
+                self.wgmma.wait_group(1)
+                tma.release_empty(lag=1)
+                tma.advance()
+            self.wgmma.wait_group(0)
+            if k_tiles > 0:
+                tma.release_empty(lag=1)
+            self.mbarrier.wait(free[3], phase=0, sem="acquire", scope="cta")
+            self.store_shared(self.reshape_shared(out.permute((1, 0, 2)), [64, 256]), acc_3)
+            self.fence.proxy_async()
+            self.sync()  # group[3]
+            with self.single_thread():
+                self.mbarrier.arrive(ready[3], sem="release", scope="cta")
