@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from schedgen import __version__, api
+from schedgen.bench.command import bench
 from schedgen.build import BuildFailed, ToolchainMissing
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
@@ -60,6 +61,9 @@ def cli() -> None:
 
     INPUT is a kernel's name (see `schedgen list`), a .sched file, or `-` for standard input.
     """
+
+
+cli.add_command(bench)
 
 
 def read(source: str) -> Schedule:

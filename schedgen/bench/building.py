@@ -1,0 +1,131 @@
+"""Compile kernels in parallel: one process each, since tilus' transpiler is not thread-safe.
+
+With a GPU, tilus' own build fills the cache folder from which the measuring process loads; without
+one (``dry``), `schedgen.build` compiles the same CUDA source and looks at the machine code.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from schedgen.bench.preparing import Prepared
+from schedgen.bench.request import Shape, shape_text
+from schedgen.build import BuildFailed, ToolchainMissing, build_kernel, load_script
+from schedgen.build.report import BuildReport
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One kernel for one problem: what a worker needs, all of it picklable."""
+
+    label: str
+    script: str
+    class_name: str | None
+    shape: Shape
+    wait_depths: frozenset[int] | None
+    tma_stores: int
+    dry: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    """A job that is done; ``note`` is what there is to tell of a good one."""
+
+    job: Job
+    failure: str | None
+    note: str
+
+
+def jobs_of(prepared: Iterable[Prepared], *, dry: bool) -> list[Job]:
+    """One job for every code that differs: n is always compiled in, k where it is a constant.
+
+    That is how tilus treats the parameters of an emitted kernel (`int32` is a run-time number,
+    `int` a constant; n gives the strides of the output).
+    """
+    found: dict[tuple[object, ...], Job] = {}
+    for one in prepared:
+        c = one.contestant
+        if c.script is None or one.refusal is not None:
+            continue
+        constant_k = "k_size: int," in Path(c.script).read_text(encoding="utf-8")
+        for shape in c.shapes:
+            _, n, k = shape
+            job = Job(
+                label=c.label, script=c.script, class_name=c.class_name, shape=shape,
+                wait_depths=one.wait_depths, tma_stores=one.tma_stores, dry=dry,
+            )  # fmt: skip
+            found.setdefault((c.label, n, k if constant_k else None), job)
+    return list(found.values())
+
+
+def build_all(jobs: list[Job], *, workers: int | None) -> Iterator[Built]:
+    """Every job as it ends.  ``workers`` is how many processes, None for one per core."""
+    count = min(workers or os.cpu_count() or 1, len(jobs))
+    if count == 0:
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        futures = [pool.submit(build_one, job) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def build_one(job: Job) -> Built:
+    """In a worker: compile, and turn what tilus or nvcc says into text."""
+    try:
+        if job.dry:
+            return _compiled_apart(job)
+        _fill_cache(job)
+    except KeyboardInterrupt:
+        return Built(job=job, failure="interrupted", note="")
+    except (BuildFailed, ToolchainMissing) as error:
+        return Built(job=job, failure=_short(str(error)), note="")
+    except Exception as error:  # whatever tilus raises is a row of the table
+        text = f"{type(error).__name__}: {str(error)[-2000:]}"
+        return Built(job=job, failure=_short(text), note="")
+    return Built(job=job, failure=None, note=shape_text(job.shape))
+
+
+def _compiled_apart(job: Job) -> Built:
+    depths = job.wait_depths
+    report = build_kernel(
+        job.script, class_name=job.class_name, kernel=job.label, shape=job.shape,
+        wait_depths=depths or frozenset(), tma_stores=job.tma_stores,
+    )  # fmt: skip
+    problems = report.problems if depths is not None else ()
+    return Built(job=job, failure="; ".join(problems) or None, note=_note(report))
+
+
+def _note(report: BuildReport) -> str:
+    spilled = report.spill_stores + report.spill_loads
+    return (
+        f"{shape_text(report.shape)}: {report.registers} registers, {spilled} bytes spilled, "
+        f"{report.shared_bytes} bytes of shared memory"
+    )
+
+
+def _fill_cache(job: Job) -> None:
+    """tilus' own build for sm_90a, into the folder where `load_script` will look for it."""
+    from tilus import option, target
+    from tilus.drivers import build_program
+
+    loaded = load_script(job.script, class_name=job.class_name)
+    target.set_current_target(target.nvgpu_sm90a)
+    option.cache_dir(loaded.cache_dir)
+    instance = loaded.script._jit_instance_for(*job.shape, None, None, None)
+    build_program(instance.transpiled_programs[0], instance.build_options)
+
+
+def _short(text: str, most: int = 600) -> str:
+    """One line, the end of it where it is long: compilers say what is wrong last."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"... {line[-most:]}"
