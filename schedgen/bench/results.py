@@ -136,7 +136,7 @@ class Results:
     def counts_are_complete(self, shape: Shape) -> bool:
         here = self.at(shape)
         right = [label for label, check in here.checks.items() if check.state == RIGHT]
-        return bool(right) and all(
+        return bool(here.checks) and all(
             label in here.counts and here.counts[label].reason is None for label in right
         )
 
