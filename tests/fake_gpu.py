@@ -1,4 +1,4 @@
-"""A GPU of which the tests know everything: what each launch takes, what was done in which order."""
+"""A GPU of which the tests know everything: what a launch takes, what was done in which order."""
 
 import math
 
@@ -81,7 +81,7 @@ class Quiet:
 def built_at_once(jobs, *, workers):
     """In place of the compiler: everything builds."""
     for job in jobs:
-        yield Built(job=job, failure=None, note="built")
+        yield Built(job=job, failure=None, problems=(), note="built")
 
 
 def empty_results(entries, *, shapes, rounds=3, hot=False, run="one"):

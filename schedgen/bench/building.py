@@ -1,7 +1,8 @@
 """Compile kernels in parallel: one process each, since tilus' transpiler is not thread-safe.
 
-With a GPU, tilus' own build fills the cache folder from which the measuring process loads; without
-one (``dry``), `schedgen.build` compiles the same CUDA source and looks at the machine code.
+With a GPU, tilus' own build fills the cache folder from which the measuring process loads.  In
+each case `schedgen.build` compiles the same CUDA source once for every contestant and looks at the
+machine code: a kernel whose mma the compiler serialised is measured, and its row says so.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import multiprocessing
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedgen.bench.preparing import Prepared
@@ -29,15 +30,19 @@ class Job:
     shape: Shape
     wait_depths: frozenset[int] | None
     tma_stores: int
-    dry: bool
+    load: bool
+    """Whether the kernel will be loaded here: fill tilus' cache."""
+    look: bool
+    """Whether to look at the machine code."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
-    """A job that is done; ``note`` is what there is to tell of a good one."""
+    """A job that is done: what failed, what the machine code lacks, what there is to tell."""
 
     job: Job
     failure: str | None
+    problems: tuple[str, ...]
     note: str
 
 
@@ -55,9 +60,11 @@ def jobs_of(prepared: Iterable[Prepared], *, dry: bool) -> list[Job]:
         constant_k = "k_size: int," in Path(c.script).read_text(encoding="utf-8")
         for shape in c.shapes:
             _, n, k = shape
+            first = not any(label == c.label for label, *_ in found)
             job = Job(
                 label=c.label, script=c.script, class_name=c.class_name, shape=shape,
-                wait_depths=one.wait_depths, tma_stores=one.tma_stores, dry=dry,
+                wait_depths=one.wait_depths, tma_stores=one.tma_stores, load=not dry,
+                look=dry or first,
             )  # fmt: skip
             found.setdefault((c.label, n, k if constant_k else None), job)
     return list(found.values())
@@ -81,28 +88,36 @@ def build_all(jobs: list[Job], *, workers: int | None) -> Iterator[Built]:
 
 def build_one(job: Job) -> Built:
     """In a worker: compile, and turn what tilus or nvcc says into text."""
+    built = Built(job=job, failure=None, problems=(), note=shape_text(job.shape))
     try:
-        if job.dry:
-            return _compiled_apart(job)
-        _fill_cache(job)
+        if job.load:
+            _fill_cache(job)
+        return _looked_at(job, built) if job.look else built
     except KeyboardInterrupt:
-        return Built(job=job, failure="interrupted", note="")
+        return replace(built, failure="interrupted")
     except (BuildFailed, ToolchainMissing) as error:
-        return Built(job=job, failure=_short(str(error)), note="")
+        return replace(built, failure=_short(str(error)))
     except Exception as error:  # whatever tilus raises is a row of the table
         text = f"{type(error).__name__}: {str(error)[-2000:]}"
-        return Built(job=job, failure=_short(text), note="")
-    return Built(job=job, failure=None, note=shape_text(job.shape))
+        return replace(built, failure=_short(text))
 
 
-def _compiled_apart(job: Job) -> Built:
+def _looked_at(job: Job, built: Built) -> Built:
+    """Registers, spills and what the machine code lacks.  A kernel that is loaded anyway only loses
+    this look where there is no disassembler."""
     depths = job.wait_depths
-    report = build_kernel(
-        job.script, class_name=job.class_name, kernel=job.label, shape=job.shape,
-        wait_depths=depths or frozenset(), tma_stores=job.tma_stores,
-    )  # fmt: skip
-    problems = report.problems if depths is not None else ()
-    return Built(job=job, failure="; ".join(problems) or None, note=_note(report))
+    try:
+        report = build_kernel(
+            job.script, class_name=job.class_name, kernel=job.label, shape=job.shape,
+            wait_depths=depths or frozenset(), tma_stores=job.tma_stores,
+        )  # fmt: skip
+    except ToolchainMissing as missing:
+        if not job.load:
+            raise
+        return replace(built, note=f"{built.note}: machine code not looked at: {missing}")
+    # A file promises no depths of wgmma groups; of it only what ptxas says counts.
+    problems = report.problems if depths is not None else report.advisories
+    return replace(built, problems=problems, note=_note(report))
 
 
 def _note(report: BuildReport) -> str:

@@ -66,12 +66,13 @@ def dry(options: Options) -> int:
     """Judge and compile everything; prints one line a kernel."""
     with tempfile.TemporaryDirectory(prefix="schedgen-bench-") as folder:
         prepared, built = prepare_and_build(options.request, Path(folder), dry=True)
-    failed = failures(built)
+    failed, lacking = failures(built), problems(built)
     rows = [
         {
             "label": one.contestant.label,
             "refusal": one.refusal,
             "failure": failed.get(one.contestant.label),
+            "problems": list(lacking.get(one.contestant.label, ())),
             "built": sorted(b.note for b in built if b.job.label == one.contestant.label),
         }
         for one in prepared
@@ -80,10 +81,11 @@ def dry(options: Options) -> int:
         click.echo(json.dumps(rows, indent=2))
     for row in rows if options.style == "text" else ():
         peer = "a peer, compiled when it is measured"
-        what = row["refusal"] or row["failure"] or "; ".join(row["built"]) or peer
-        state = "refused: " if row["refusal"] else "FAILS: " if row["failure"] else ""
+        lacks = "; ".join(row["problems"])
+        what = row["refusal"] or row["failure"] or lacks or "; ".join(row["built"]) or peer
+        state = "refused: " if row["refusal"] else "FAILS: " if row["failure"] or lacks else ""
         click.echo(f"{row['label']}: {state}{what}")
-    return 1 if failed else 0
+    return 1 if failed or lacking else 0
 
 
 def prepare_and_build(
@@ -102,7 +104,7 @@ def prepare_and_build(
         shown.say(f"compiling {len(jobs)} kernels in parallel")
         for one in build_all(jobs, workers=None):
             built.append(one)
-            text = f"{one.job.label} {one.failure or one.note}"
+            text = f"{one.job.label} {one.failure or '; '.join(one.problems) or one.note}"
             shown.say(f"built {len(built)} of {len(jobs)}: {text}")
             shown.step(text)
     return prepared, built
@@ -118,6 +120,11 @@ def failures(built: Sequence[Built]) -> dict[str, str]:
     return found
 
 
+def problems(built: Sequence[Built]) -> dict[str, tuple[str, ...]]:
+    """By label, what the machine code does not keep."""
+    return {one.job.label: one.problems for one in built if one.problems}
+
+
 def measured(options: Options) -> int:
     """The whole run; returns the exit code."""
     old = kept(options)
@@ -129,8 +136,14 @@ def measured(options: Options) -> int:
         require_ncu()
     with tempfile.TemporaryDirectory(prefix="schedgen-bench-") as folder:
         prepared, built = prepare_and_build(options.request, Path(folder), dry=False)
-        failed = failures(built)
-        entries = tuple(p.entry(failure=failed.get(p.contestant.label)) for p in prepared)
+        failed, lacking = failures(built), problems(built)
+        entries = tuple(
+            p.entry(
+                failure=failed.get(p.contestant.label),
+                problems=lacking.get(p.contestant.label, ()),
+            )
+            for p in prepared
+        )
         results = begun(options, device, entries)
         if old is not None:
             refuse_other_run(old, results, options.output)

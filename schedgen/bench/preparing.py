@@ -58,8 +58,8 @@ class Prepared:
     def tma_stores(self) -> int:
         return tma_stores(self.schedule) if self.schedule else 0
 
-    def entry(self, *, failure: str | None) -> Entry:
-        """What the results say of it; ``failure`` is what the build said."""
+    def entry(self, *, failure: str | None, problems: tuple[str, ...]) -> Entry:
+        """What the results say of it; ``failure`` and ``problems`` are what the build said."""
         c, predict = self.contestant, prediction()
         predicted: dict[str, float] = {}
         for shape in c.shapes if self.schedule and predict and not self.refusal else ():
@@ -72,7 +72,7 @@ class Prepared:
             label=c.label, kind=c.kind, source=c.source, pipeline=c.pipeline, static_k=c.static_k,
             shapes=c.shapes, schedule=self.schedule and self.schedule.name, digest=self.digest,
             proof=self.proof, sums=self.sums, refusal=self.refusal,
-            failure=failure, predicted=predicted,
+            failure=failure, problems=problems, predicted=predicted,
         )  # fmt: skip
 
 

@@ -21,7 +21,9 @@ class Entry:
     """A contestant as the file tells of it: what was asked, and what became of it.
 
     ``digest`` is of the schedule's text or of the file.  ``refusal`` says why nothing was emitted,
-    ``failure`` why what was emitted does not compile.  ``predicted`` holds milliseconds by shape.
+    ``failure`` why what was emitted does not compile; ``problems`` are what the compiled kernel
+    does not keep of its schedule (spills, a serialised mma).  ``predicted`` holds milliseconds by
+    shape.
     """
 
     label: str
@@ -36,6 +38,7 @@ class Entry:
     sums: str
     refusal: str | None
     failure: str | None
+    problems: tuple[str, ...]
     predicted: Mapping[str, float]
 
     @property

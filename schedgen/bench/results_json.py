@@ -55,6 +55,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "shapes": [list(shape) for shape in entry.shapes],
         "schedule": entry.schedule, "digest": entry.digest, "proof": entry.proof,
         "accumulator": entry.sums, "refusal": entry.refusal, "failure": entry.failure,
+        "problems": list(entry.problems),
         "predicted_ms": dict(entry.predicted),
     }  # fmt: skip
 
@@ -142,6 +143,7 @@ def _entry(value: dict[str, Any]) -> Entry:
         shapes=tuple(_shape(shape) for shape in value["shapes"]), schedule=value["schedule"],
         digest=value["digest"], proof=value["proof"], sums=value["accumulator"],
         refusal=value["refusal"], failure=value["failure"],
+        problems=tuple(value["problems"]),
         predicted=dict(value["predicted_ms"]),
     )  # fmt: skip
 

@@ -150,6 +150,7 @@ def _notes(results: Results) -> Iterator[str]:
     for entry in results.entries:
         if entry.refusal or entry.failure:
             found.append(f"{entry.label}: {entry.refusal or entry.failure}")
+        found += [f"{entry.label}, as compiled: {problem}" for problem in entry.problems]
     for s in results.shapes:
         where = shape_text(s.shape)
         found += [f"{label} at {where}: {check.state}, {check.reason}"

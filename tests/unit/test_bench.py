@@ -23,9 +23,7 @@ def prepared(label, *, shapes=(BIG,), refusal=None):
     contestant = Contestant(
         label=label, kind="peer", source="torch", pipeline="", static_k=False, shapes=shapes
     )
-    return Prepared(
-        contestant=contestant, schedule=None, digest=None, proof=None, refusal=refusal
-    )
+    return Prepared(contestant=contestant, schedule=None, digest=None, proof=None, refusal=refusal)
 
 
 def run_of(gpu, labels, *, shapes=(BIG,), rounds=3, hot=False, refused=(), saved=None, old=None):
@@ -34,7 +32,10 @@ def run_of(gpu, labels, *, shapes=(BIG,), rounds=3, hot=False, refused=(), saved
         for label in labels
     ]
     results = empty_results(
-        [one.entry(failure=None) for one in ones], shapes=shapes, rounds=rounds, hot=hot
+        [one.entry(failure=None, problems=()) for one in ones],
+        shapes=shapes,
+        rounds=rounds,
+        hot=hot,
     )
     if old is not None:
         assert differences(old, results) == []
@@ -54,13 +55,13 @@ def test_one_burst_is_idle_warm_up_and_three_launches():
 def test_sustained_is_twenty_launches_without_pause():
     gpu = FakeGpu({"a": 1.0})
     run_of(gpu, ["a"], rounds=2, hot=True).measure()
-    assert [entry for entry in gpu.of("idle", "time")][-2:] == [("time", "a", 20)] * 2
+    assert gpu.of("idle", "time")[-2:] == [("time", "a", 20)] * 2
 
 
 def test_rounds_are_interleaved_and_begin_with_another_one():
     gpu = FakeGpu({"a": 1.0, "b": 2.0, "c": 3.0})
     run_of(gpu, ["a", "b", "c"], rounds=4).measure()
-    assert [label for _, label, _ in gpu.of("time")] == list("abc" "bca" "cab" "abc")
+    assert [label for _, label, _ in gpu.of("time")] == list("abcbcacababc")
 
 
 def test_rotation_of_nothing():
@@ -121,7 +122,10 @@ def test_what_fails_or_was_refused_is_a_row():
     gpu = FakeGpu({"a": 1.0}, errors={"fails": RuntimeError("CUDA error:\n  bad")})
     results = run_of(gpu, ["fails", "refused", "a"], refused=("refused",)).measure()
     checks = results.at(BIG).checks
-    assert (checks["fails"].state, checks["fails"].reason) == (FAILED, "RuntimeError: CUDA error: bad")
+    assert (checks["fails"].state, checks["fails"].reason) == (
+        FAILED,
+        "RuntimeError: CUDA error: bad",
+    )
     assert "refused" not in checks
     assert results.unfinished == ()
 

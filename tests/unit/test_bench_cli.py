@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -11,9 +12,9 @@ from schedgen.bench.preparing import CannotMeasure
 from tests.command_line import schedgen
 from tests.fake_gpu import FakeGpu, built_at_once
 
-ASKED = ["bench", "V4=hopper_matmul_v4", "V5=hopper_matmul_v5", "five=hopper_matmul_v5:set-stages{n=5}",
-         "--peer", "torch", "--rounds", "3"]  # fmt: skip
-TIMES = {"V4": 1.5, "V5": 1.4, "torch.matmul": 1.0}
+ASKED = ["bench", "V1=hopper_matmul_v1", "V2=hopper_matmul_v2", "--peer", "torch", "--rounds", "3"]
+FIVE = "five=hopper_matmul_v5:set-stages{n=5}"
+TIMES = {"V1": 1.5, "V2": 1.4, "torch.matmul": 1.0}
 
 
 @pytest.fixture
@@ -31,20 +32,20 @@ def bench(monkeypatch):
 
 def test_a_run_and_its_file(bench, tmp_path):
     file, plot = tmp_path / "r.json", tmp_path / "r.svg"
-    result = bench(*ASKED, "--sustained", "-o", file, "--plot", plot)
+    result = bench(*ASKED, FIVE, "--sustained", "-o", file, "--plot", plot)
     assert result.code == 0
     value = json.loads(file.read_text())
     assert (value["complete"], value["baseline"]) == (True, "torch.matmul")
-    v4, v5, five, torch = value["contestants"]
-    assert v4["schedule"] == "hopper_matmul_v4"
-    assert v5["proof"].startswith("proved for every K")
+    v1, v2, five, torch = value["contestants"]
+    assert v1["schedule"] == "hopper_matmul_v1"
+    assert v2["proof"].startswith("proved for every K")
     assert five["refusal"].startswith("SG501 shared-memory-capacity: 245840 bytes")
     assert torch["kind"] == "peer"
     rows = {row["label"]: row for row in value["shapes"][0]["rows"]}
-    assert rows["V5"]["burst"]["rounds_ms"] == [1.4, 1.4, 1.4]
-    assert rows["V5"]["check"]["state"] == "right"
+    assert rows["V2"]["burst"]["rounds_ms"] == [1.4, 1.4, 1.4]
+    assert rows["V2"]["check"]["state"] == "right"
     assert (rows["five"]["check"], "burst" in rows["five"]) == (None, False)
-    assert list(tmp_path.iterdir()) and {p.name for p in tmp_path.iterdir()} == {"r.json", "r.svg"}
+    assert {p.name for p in tmp_path.iterdir()} == {"r.json", "r.svg"}
     assert ET.fromstring(plot.read_text()).tag.endswith("svg")
     assert "0.7143" in result.out
     assert "five: SG501 shared-memory-capacity: 245840 bytes" in result.out
@@ -56,9 +57,9 @@ def test_json_alone_on_standard_output(bench):
 
 
 def test_a_wrong_kernel_is_exit_1(bench):
-    result = bench(*ASKED, gpu=FakeGpu(TIMES, errors={"V5": 0.5}))
+    result = bench(*ASKED, gpu=FakeGpu(TIMES, errors={"V2": 0.5}))
     assert result.code == 1
-    assert "V5 at 8192x8192x8192: wrong, relative error 5.00e-01, 5.00e-04 is allowed" in " ".join(
+    assert "V2 at 8192x8192x8192: wrong, relative error 5.00e-01, 5.00e-04 is allowed" in " ".join(
         result.out.split()
     )
 
@@ -66,14 +67,25 @@ def test_a_wrong_kernel_is_exit_1(bench):
 def test_a_build_that_fails_is_a_row_and_exit_1(bench, monkeypatch):
     def fails(jobs, *, workers):
         for built in built_at_once(jobs, workers=workers):
-            bad = built.job.label == "V5"
-            yield conducting.Built(job=built.job, failure="ptxas" if bad else None, note="")
+            yield replace(built, failure="ptxas" if built.job.label == "V2" else None)
 
     monkeypatch.setattr(conducting, "build_all", fails)
     result = bench(*ASKED)
     assert result.code == 1
-    assert "V5: does not build at 8192x8192x8192: ptxas" in result.out
+    assert "V2: does not build at 8192x8192x8192: ptxas" in result.out
     assert "not built" in result.out
+
+
+def test_a_serialised_kernel_is_measured_and_said(bench, monkeypatch):
+    def serial(jobs, *, workers):
+        for built in built_at_once(jobs, workers=workers):
+            yield replace(built, problems=("serialised",) if built.job.label == "V2" else ())
+
+    monkeypatch.setattr(conducting, "build_all", serial)
+    result = bench(*ASKED)
+    assert result.code == 0
+    assert "V2, as compiled: serialised" in result.out
+    assert bench(*ASKED, "--dry-run").code == 1
 
 
 def test_interrupted_and_resumed(bench, tmp_path):
@@ -148,8 +160,8 @@ def test_show_takes_another_baseline(bench, tmp_path):
     file = tmp_path / "r.json"
     shown = bench(*ASKED, "-o", file).out
     assert schedgen("bench", "--show", file).out == shown
-    other = schedgen("bench", "--show", file, "--baseline", "V4").out
-    assert "x V4" in other
+    other = schedgen("bench", "--show", file, "--baseline", "V1").out
+    assert "x V1" in other
     assert "1.0714" in other
     result = schedgen("bench", "--show", file, "--baseline", "V9")
     assert (result.code, "there is no `V9` among the contestants" in result.err) == (2, True)
@@ -160,7 +172,7 @@ def test_show_takes_another_baseline(bench, tmp_path):
     [
         (["--resume"], "--resume goes on with a results file: name it with -o"),
         (["--resume", "-o", "nowhere.json"], "there is no `nowhere.json` to resume"),
-        (["--baseline", "V9"], "--baseline `V9` is none of: V4"),
+        (["--baseline", "V9"], "--baseline `V9` is none of: V1"),
         (["--show", "x.json"], "--show prints files and measures nothing"),
         (["--shape", "1x2"], "is no shape"),
     ],
@@ -193,7 +205,7 @@ def test_a_missing_peer_is_said_before_anything_is_built(monkeypatch):
 def test_a_missing_profiler_is_said_before_anything_is_built(bench, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(conducting, "prepare_and_build", None)
-    result = bench("bench", "hopper_matmul_v4", "--cycles")
+    result = bench("bench", "hopper_matmul_v1", "--cycles")
     assert result.code == 3
     assert "--cycles needs ncu (Nsight Compute), which is not on PATH" in result.err
 
@@ -215,8 +227,9 @@ def test_dry_run_compiles():
 
 
 def test_dry_run_tells_what_is_refused(bench):
-    result = bench(*ASKED, "--dry-run", "--format", "json")
+    result = bench(*ASKED, FIVE, "--dry-run", "--format", "json")
     rows = {row["label"]: row for row in json.loads(result.out)}
     assert result.code == 0
     assert rows["five"]["refusal"].startswith("SG501")
-    assert rows["V5"] == {"label": "V5", "refusal": None, "failure": None, "built": ["built"]}
+    assert rows["V2"] == {"label": "V2", "refusal": None, "failure": None, "problems": [],
+                          "built": ["built"]}  # fmt: skip

@@ -176,6 +176,13 @@ def test_a_kernel_is_compiled_once_for_each_n_and_constant_k(ladder):
     assert len(jobs) <= 40
 
 
+def test_the_machine_code_of_each_is_looked_at_once(ladder):
+    jobs = jobs_of(ladder[1], dry=False)
+    looked = [job.label for job in jobs if job.look]
+    assert sorted(looked) == sorted({job.label for job in jobs})
+    assert all(job.look and not job.load for job in jobs_of(ladder[1], dry=True))
+
+
 def test_static_k_is_compiled_for_each_k(tmp_path):
     shapes = (SMALL, (4096, 4096, 14336))
     request = asked("hopper_matmul_v4", static_k=True, shapes=shapes)
@@ -202,12 +209,14 @@ def test_predictions_are_taken_where_there_are_some(tmp_path, monkeypatch):
     from schedgen.bench import preparing
 
     (one, peer) = prepare(asked("hopper_matmul_v4", peers=["torch"]), tmp_path)
-    assert one.entry(failure=None).predicted == {} or preparing.prediction() is not None
+    assert (
+        one.entry(failure=None, problems=()).predicted == {} or preparing.prediction() is not None
+    )
     module = SimpleNamespace(predicted_ms=lambda schedule, shape: float(schedule.tile.n))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
     monkeypatch.setitem(sys.modules, "schedgen.predict", module)
-    assert one.entry(failure=None).predicted == {"8192x8192x8192": 256.0}
-    assert peer.entry(failure=None).predicted == {}
+    assert one.entry(failure=None, problems=()).predicted == {"8192x8192x8192": 256.0}
+    assert peer.entry(failure=None, problems=()).predicted == {}
 
 
 def test_limits_follow_the_type_of_the_sums(tmp_path):
