@@ -32,7 +32,7 @@ METRICS = (
     "smsp__inst_executed.sum",
 )
 SEPARATOR = "spin_kernel"
-"""How torch calls the kernel of `torch.cuda._sleep`."""
+"""The kernel of `torch.cuda._sleep`, in `at::cuda::<unnamed>::spin_kernel(long)`."""
 
 SECONDS = 420
 """After which ncu is given up for a shape; the times that were measured stay."""
@@ -52,7 +52,8 @@ def require_ncu() -> None:
 def command_line(task: Path) -> list[str]:
     """ncu around the child that measures what ``task`` says."""
     return [
-        "ncu", "--clock-control", "none", "--csv", "--profile-from-start", "off",
+        "ncu", "--clock-control", "none", "--csv", "--print-units", "base",
+        "--profile-from-start", "off",
         "--metrics", ",".join(METRICS),
         sys.executable, "-m", "schedgen.bench.profiled", str(task),
     ]  # fmt: skip
@@ -112,7 +113,7 @@ def _groups(out: str) -> list[list[dict[str, float]]]:
     last: str | None = None
     for row in csv.DictReader(io.StringIO("\n".join(lines))):
         name, number = row.get("Kernel Name") or "", row.get("ID")
-        if name.startswith(SEPARATOR):
+        if SEPARATOR in name:
             if number != last:
                 groups.append([])
         elif groups:

@@ -13,6 +13,9 @@ from schedgen.bench.results import Results, ShapeResults
 from schedgen.bench.timing import summary, tflops
 
 WIDTH, LEFT, RIGHT = 760, 190, 150
+SPEEDS, RATIOS = WIDTH - RIGHT + 70, WIDTH - 20
+"""Where the columns of numbers end."""
+
 ROW, BAR, TITLE = 22, 13, 34
 STYLE = """
   .bg { fill: #ffffff } .ink { fill: #1f2328 } .dim { fill: #59636e }
@@ -44,7 +47,9 @@ def svg(results: Results, *, baseline: str, method: str = "burst") -> str:
     card = results.machine.get("card", "unknown card")
     mark = "" if not results.unfinished else " (incomplete)"
     head = f"TFLOPS on {card}, {method}, run {results.run}{mark}"
-    note = f"bar: median of the rounds, whisker: quartiles; x: ratio to {baseline}, paired"
+    note = (
+        f"bar: median of the rounds; whisker: quartiles; ratio: to {baseline}, paired in each round"
+    )
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y + 6}" role="img">',
@@ -71,20 +76,22 @@ def _panel(
         x = LEFT + (WIDTH - LEFT - RIGHT) * step / 4
         found.append(f'<line class="grid" x1="{x:.1f}" y1="{y + TITLE}" x2="{x:.1f}" y2="{end}"/>')
         found.append(_text(x, y + TITLE - 5, f"{top * step / 4:.0f}", "dim", "middle"))
+    found.append(_text(SPEEDS, y + TITLE - 5, "TFLOPS", "dim", "end"))
+    found.append(_text(RATIOS, y + TITLE - 5, "ratio", "dim", "end"))
     for number, entry in enumerate(rows):
         t = summary(s.times(method, entry.label))
         middle = y + TITLE + ROW * number + ROW / 2
         length, low, high = (_x(tflops(s.shape, time), top) for time in (t.median, t.high, t.low))
         kind = "peer" if entry.kind == "peer" else "bar"
         ratio = s.ratio(method, entry.label, baseline)
-        value = f"{tflops(s.shape, t.median):.0f}" + (f"   x {ratio.median:.3f}" if ratio else "")
         found += [
             _text(LEFT - 8, middle + 4, _cut(entry.label), "ink", "end"),
             f'<rect class="{kind}" x="{LEFT}" y="{middle - BAR / 2:.1f}" '
             f'width="{length - LEFT:.1f}" height="{BAR}"/>',
             f'<line class="whisker" x1="{low:.1f}" y1="{middle:.1f}" x2="{high:.1f}" '
             f'y2="{middle:.1f}"/>',
-            _text(max(length, high) + 8, middle + 4, value, "ink"),
+            _text(SPEEDS, middle + 4, f"{tflops(s.shape, t.median):.0f}", "ink", "end"),
+            _text(RATIOS, middle + 4, f"{ratio.median:.3f}" if ratio else "", "ink", "end"),
         ]
     return found, end + 12
 

@@ -6,9 +6,12 @@ baseline with its quartiles.  What was not timed says why, below the table where
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterator
 
+import click
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +21,7 @@ from schedgen.bench.results import RIGHT, Entry, Results, ShapeResults
 from schedgen.bench.timing import Method, summary, tflops
 
 WIDTH = 80
-LABEL_WIDTH = 26
+LABEL_WIDTH = 24
 
 
 def refuse_comparison(files: list[tuple[str, Results]]) -> None:
@@ -48,7 +51,7 @@ def blocks(results: Results, *, baseline: str) -> Iterator[Text | Table]:
     yield Text("\n".join(_head(results)))
     for s in results.shapes:
         for method in results.methods:
-            yield Text(f"\n{_title(s, method)}", style="bold")
+            yield Text(f"\n{_title(s, method)}; ratio to {baseline}", style="bold")
             yield _times(results, s, method, baseline)
         if s.counts:
             yield Text(f"\n{shape_text(s.shape)}, counted by ncu, one launch", style="bold")
@@ -69,7 +72,7 @@ def _head(results: Results) -> list[str]:
         f"run {results.run} on {machine.get('card', 'unknown')}",
         versions,
         *(f"{method.name}: {_method(method)}" for method in results.methods),
-        "a ratio is the baseline's time over the kernel's in one round; (quartiles)",
+        "ratio: the baseline's time over the kernel's in the same round, median of the rounds",
     ]
     if results.unfinished:
         lines.append(f"INCOMPLETE, lacks: {'; '.join(results.unfinished)}")
@@ -91,18 +94,19 @@ def _title(s: ShapeResults, method: Method) -> str:
 
 
 def _grid(headings: list[str]) -> Table:
-    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
-    for heading in headings:
-        grid.add_column(heading, justify="left" if heading == "kernel" else "right",
-                        no_wrap=heading != "kernel",
-                        max_width=LABEL_WIDTH if heading == "kernel" else None)  # fmt: skip
+    """Columns of numbers beside one of labels; closer together where there are many."""
+    gap = 1 if len(headings) > 6 else 2
+    grid = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    grid.add_column(headings[0], max_width=LABEL_WIDTH)
+    for heading in headings[1:]:
+        grid.add_column(heading, justify="right", no_wrap=True)
     return grid
 
 
 def _times(results: Results, s: ShapeResults, method: Method, baseline: str) -> Table:
     predicted = any(e.predicted for e in results.entries) and method.name == "burst"
-    headings = ["kernel", "ms", "(quartiles)", "TFLOPS", "ratio", "(quartiles)"]
-    grid = _grid(headings[:2] + ["predicted"] * predicted + headings[2:])
+    before, after = ["kernel", "ms", "quartiles"], ["TFLOPS", "ratio", "quartiles"]
+    grid = _grid([*before, *["predicted"] * predicted, *after])
     for entry in results.on(s.shape):
         times = s.times(method.name, entry.label)
         if not times:
@@ -111,13 +115,11 @@ def _times(results: Results, s: ShapeResults, method: Method, baseline: str) -> 
         t, ratio = summary(times), s.ratio(method.name, entry.label, baseline)
         guess = entry.predicted.get(shape_text(s.shape))
         grid.add_row(
-            entry.label, f"{t.median:.4f}",
-            *([f"{guess:.3f}" if guess is not None else ""] if predicted else []),
-            f"({t.low:.3f}-{t.high:.3f})", f"{tflops(s.shape, t.median):.0f}",
-            f"{ratio.median:.4f}" if ratio else "",
-            f"({ratio.low:.3f}-{ratio.high:.3f})" if ratio else "",
+            entry.label, f"{t.median:.4f}", f"{t.low:.3f}-{t.high:.3f}",
+            *[f"{guess:.3f}" if guess is not None else ""] * predicted,
+            f"{tflops(s.shape, t.median):.0f}", f"{ratio.median:.4f}" if ratio else "",
+            f"{ratio.low:.3f}-{ratio.high:.3f}" if ratio else "",
         )  # fmt: skip
-    grid.columns[-2].header = f"x {baseline}" if len(baseline) <= 13 else "ratio"
     return grid
 
 
@@ -162,15 +164,15 @@ def _notes(results: Results) -> Iterator[str]:
 
 
 def show(results: Results, *, baseline: str) -> None:
-    """Print to standard output; in colour on a terminal, never wider than it needs."""
-    import sys
-
-    from rich.console import Console
-
+    """Print to standard output: in colour on a terminal, else plain and without blanks at the end
+    of lines."""
     terminal = sys.stdout.isatty()
     console = Console(
-        file=sys.stdout, width=None if terminal else 100, highlight=False, markup=False,
-        no_color=not terminal, force_terminal=terminal, legacy_windows=False,
+        file=sys.stdout, width=None if terminal else WIDTH + 20, highlight=False, markup=False,
+        no_color=not terminal, force_terminal=terminal,
     )  # fmt: skip
-    for block in blocks(results, baseline=baseline):
-        console.print(block)
+    with console.capture() as captured:
+        for block in blocks(results, baseline=baseline):
+            console.print(block)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())

@@ -161,7 +161,7 @@ def test_show_takes_another_baseline(bench, tmp_path):
     shown = bench(*ASKED, "-o", file).out
     assert schedgen("bench", "--show", file).out == shown
     other = schedgen("bench", "--show", file, "--baseline", "V1").out
-    assert "x V1" in other
+    assert "ratio to V1" in other
     assert "1.0714" in other
     result = schedgen("bench", "--show", file, "--baseline", "V9")
     assert (result.code, "there is no `V9` among the contestants" in result.err) == (2, True)
