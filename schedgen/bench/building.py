@@ -77,10 +77,14 @@ def build_all(jobs: list[Job], *, workers: int | None) -> Iterator[Built]:
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context) as pool:
-        futures = [pool.submit(build_one, job) for job in jobs]
+        futures = {pool.submit(build_one, job): job for job in jobs}
         try:
             for future in as_completed(futures):
-                yield future.result()
+                if future.exception() is None:
+                    yield future.result()
+                else:  # the process died, most likely for want of memory
+                    failure = f"the process that compiled it ended: {future.exception()}"
+                    yield Built(job=futures[future], failure=failure, problems=(), note="")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
