@@ -7,10 +7,7 @@ from pathlib import Path
 
 import click
 
-from schedgen.bench.conducting import Options, dry, measured, show_results
 from schedgen.bench.request import PEERS, bad, make_request, parse_shape, read_suite
-from schedgen.bench.results_json import read_results
-from schedgen.bench.timing import burst, sustained
 
 
 @click.command()
@@ -76,6 +73,10 @@ def bench(
     schedgen bench V4=hopper_matmul_v4 -p 'set-stages{n=3}' -p 'set-stages{n=4}'
     schedgen bench --suite ladder --sustained -o ladder.json --plot ladder.svg
     """
+    # Compiling and measuring have imports of their own, which no other command should pay for.
+    from schedgen.bench.conducting import Options, dry, measured
+    from schedgen.bench.timing import burst, sustained
+
     if show:
         if inputs or suite or peers:
             raise bad("--show prints files and measures nothing: leave contestants out")
@@ -97,6 +98,8 @@ def show_files(
     paths: Sequence[Path], *, baseline: str | None, plot: Path | None, style: str
 ) -> None:
     """Print files again; several only if they are of one run."""
+    from schedgen.bench.conducting import show_results
+    from schedgen.bench.results_json import read_results
     from schedgen.bench.table import refuse_comparison
 
     files = [(str(path), read_results(path)) for path in paths]

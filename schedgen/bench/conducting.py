@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import json
+import os
 import secrets
 import tempfile
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from schedgen.bench.request import Request, bad, shape_text
 from schedgen.bench.results import Entry, Results, ShapeResults, differences, resumed
 from schedgen.bench.results_json import read_results, to_json, to_text
 from schedgen.bench.timing import Device, Method
+from schedgen.ir.problems import IllFormed
 from schedgen.running import cuda_reason
 from schedgen.terminal import write
 
@@ -217,6 +219,10 @@ def kept(options: Options) -> Results | None:
     """The results to go on with.  Raises `IllFormed` where that is not what is meant."""
     baseline_of(options)
     path = options.output
+    for file in (path, options.plot):
+        if file is not None and not os.access(file.resolve().parent, os.W_OK):
+            message = f"cannot write `{file}`: there is no such folder, or it is not writable"
+            raise IllFormed(code="SG115", message=message, place=None)
     if options.resume and path is None:
         raise bad("--resume goes on with a results file: name it with -o")
     if path is None or not path.exists():

@@ -55,7 +55,7 @@ class Run:
             ]
             if missing:
                 self._progress.say(f"{shape_text(shape)}: checking against float64")
-                self._device.use(shape, seed=SEED)
+                self._use(shape)
                 launches = self._right_ones(shape)
                 for method in missing:
                     self._part(shape, method, launches)
@@ -68,6 +68,12 @@ class Run:
         right = [self._prepared[label] for label in contestants_right(self.results, shape)]
         counts = count(shape, right, seed=SEED, process=self._process)
         self._keep(self.results.with_counts(shape, counts))
+
+    def _use(self, shape: Shape) -> None:
+        try:
+            self._device.use(shape, seed=SEED)
+        except Exception as failure:  # the card's memory, as a rule
+            raise Stopped(f"no operands for {shape_text(shape)}: {failure}") from failure
 
     def _right_ones(self, shape: Shape) -> dict[str, Launch]:
         """Launches of those whose product is right, each checked in this process."""

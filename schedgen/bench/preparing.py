@@ -7,9 +7,11 @@ input (an unknown kernel, a pipeline that does not parse) ends the run before it
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from schedgen import api
@@ -39,6 +41,7 @@ class Prepared:
     digest: str | None
     proof: str | None
     refusal: str | None
+    predicted: Mapping[str, float] = field(default_factory=dict)
 
     def limit(self, k: int) -> float:
         """The relative error up to which its product counts as right."""
@@ -60,20 +63,20 @@ class Prepared:
 
     def entry(self, *, failure: str | None, problems: tuple[str, ...]) -> Entry:
         """What the results say of it; ``failure`` and ``problems`` are what the build said."""
-        c, predict = self.contestant, prediction()
-        predicted: dict[str, float] = {}
-        for shape in c.shapes if self.schedule and predict and not self.refusal else ():
-            assert self.schedule is not None
-            assert predict is not None
-            milliseconds = predict(self.schedule, shape)
-            if milliseconds is not None:
-                predicted[shape_text(shape)] = milliseconds
+        c = self.contestant
         return Entry(
             label=c.label, kind=c.kind, source=c.source, pipeline=c.pipeline, static_k=c.static_k,
             shapes=c.shapes, schedule=self.schedule and self.schedule.name, digest=self.digest,
-            proof=self.proof, sums=self.sums, refusal=self.refusal,
-            failure=failure, problems=problems, predicted=predicted,
+            kernel=c.script and text_hash(Path(c.script)), proof=self.proof, sums=self.sums,
+            refusal=self.refusal, failure=failure, problems=problems, predicted=self.predicted,
         )  # fmt: skip
+
+
+def predictions(schedule: Schedule, shapes: Iterable[Shape]) -> dict[str, float]:
+    """Milliseconds by shape, as far as this schedgen can tell them."""
+    predict = prediction()
+    told = {shape_text(s): predict(schedule, s) for s in shapes} if predict else {}
+    return {shape: ms for shape, ms in told.items() if ms is not None and math.isfinite(ms)}
 
 
 def prediction() -> Callable[[Schedule, Shape], float | None] | None:
@@ -138,7 +141,8 @@ def _schedule(contestant: Contestant, folder: Path) -> Prepared:
     path = folder / f"{schedule.name}.py"
     path.write_text(text, encoding="utf-8")
     script = replace(contestant, script=str(path), class_name=class_name(schedule))
-    return replace(found, contestant=script)
+    predicted = predictions(schedule, contestant.shapes)
+    return replace(found, contestant=script, predicted=predicted)
 
 
 def _made_by(contestant: Contestant) -> str:

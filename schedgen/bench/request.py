@@ -8,10 +8,8 @@ contestant.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +171,8 @@ class Suite:
 
 def read_suite(what: str) -> Suite:
     """The suite in a TOML file, or that of a name in `schedgen.kernels`.  Raises `IllFormed`."""
+    import tomllib
+
     try:
         table = tomllib.loads(_suite_text(what))
         return _suite(table)
@@ -182,6 +182,8 @@ def read_suite(what: str) -> Suite:
 
 
 def _suite_text(what: str) -> str:
+    from importlib import resources
+
     bundled = resources.files("schedgen.kernels") / f"{what}.toml"
     try:
         if not Path(what).exists() and bundled.is_file():

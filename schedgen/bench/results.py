@@ -20,10 +20,10 @@ RIGHT, WRONG, FAILED = "right", "wrong", "failed"
 class Entry:
     """A contestant as the file tells of it: what was asked, and what became of it.
 
-    ``digest`` is of the schedule's text or of the file.  ``refusal`` says why nothing was emitted,
-    ``failure`` why what was emitted does not compile; ``problems`` are what the compiled kernel
-    does not keep of its schedule (spills, a serialised mma).  ``predicted`` holds milliseconds by
-    shape.
+    ``digest`` is of the schedule's text or of the file, ``kernel`` of the file that is compiled.
+    ``refusal`` says why nothing was emitted, ``failure`` why what was emitted does not compile;
+    ``problems`` are what the compiled kernel does not keep of its schedule (spills, a serialised
+    mma).  ``predicted`` holds milliseconds by shape.
     """
 
     label: str
@@ -34,6 +34,7 @@ class Entry:
     shapes: tuple[Shape, ...]
     schedule: str | None
     digest: str | None
+    kernel: str | None
     proof: str | None
     sums: str
     refusal: str | None
@@ -44,7 +45,7 @@ class Entry:
     @property
     def asked(self) -> tuple[object, ...]:
         """What a resumed run must ask for, too."""
-        return self.source, self.pipeline, self.static_k, self.shapes, self.digest
+        return self.source, self.pipeline, self.static_k, self.shapes, self.digest, self.kernel
 
 
 @dataclass(frozen=True, kw_only=True)

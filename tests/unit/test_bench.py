@@ -139,6 +139,20 @@ def test_a_lost_gpu_ends_the_run():
     assert run.results.at(BIG).checks["fails"].state == FAILED
 
 
+def test_operands_that_do_not_fit_end_the_run():
+    gpu = FakeGpu({"a": 1.0})
+    gpu.use = lambda shape, *, seed: 1 / 0
+    with pytest.raises(Stopped, match="no operands for 8192x8192x8192"):
+        run_of(gpu, ["a"]).measure()
+
+
+def test_a_launch_that_fails_in_a_round_ends_the_run_and_keeps_what_is_there():
+    run = run_of(FakeGpu({"a": 1.0}), ["a", "b"])
+    with pytest.raises(Stopped, match="a launch failed at 8192x8192x8192"):
+        run.measure()
+    assert run.results.at(BIG).checks["a"].state == RIGHT
+
+
 def test_nothing_right_leaves_nothing_unfinished():
     results = run_of(FakeGpu({}, errors={"a": 1.0}), ["a"]).measure()
     assert (results.unfinished, results.at(BIG).rounds_of("burst")) == ((), ())

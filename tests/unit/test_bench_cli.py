@@ -175,6 +175,8 @@ def test_show_takes_another_baseline(bench, tmp_path):
         (["--baseline", "V9"], "--baseline `V9` is none of: V1"),
         (["--show", "x.json"], "--show prints files and measures nothing"),
         (["--shape", "1x2"], "is no shape"),
+        (["-o", "no/where.json"], "cannot write `no/where.json`: there is no such folder"),
+        (["--plot", "no/where.svg"], "cannot write `no/where.svg`: there is no such folder"),
     ],
 )
 def test_bad_options(bench, arguments, words):

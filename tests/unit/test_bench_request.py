@@ -1,11 +1,14 @@
 """What is asked for: contestants, shapes, suites."""
 
 import importlib.util
+import math
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from schedgen.bench import preparing
 from schedgen.bench.building import jobs_of
 from schedgen.bench.preparing import prepare
 from schedgen.bench.request import make_request, parse_contestant, parse_shape, read_suite
@@ -204,19 +207,27 @@ def test_a_pass_that_refuses_is_a_row(tmp_path):
 
 
 def test_predictions_are_taken_where_there_are_some(tmp_path, monkeypatch):
-    from types import SimpleNamespace
+    def predicted_ms(schedule, shape):
+        return {BIG: float(schedule.tile.n), SMALL: math.nan}.get(shape)
 
-    from schedgen.bench import preparing
-
-    (one, peer) = prepare(asked("hopper_matmul_v4", peers=["torch"]), tmp_path)
-    assert (
-        one.entry(failure=None, problems=()).predicted == {} or preparing.prediction() is not None
-    )
-    module = SimpleNamespace(predicted_ms=lambda schedule, shape: float(schedule.tile.n))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
-    monkeypatch.setitem(sys.modules, "schedgen.predict", module)
+    monkeypatch.setattr(preparing, "prediction", lambda: predicted_ms)
+    request = asked("hopper_matmul_v4", peers=["torch"], shapes=(BIG, SMALL, (64, 64, 64)))
+    one, peer = prepare(request, tmp_path)
     assert one.entry(failure=None, problems=()).predicted == {"8192x8192x8192": 256.0}
     assert peer.entry(failure=None, problems=()).predicted == {}
+
+
+def predicted_nothing(schedule, shape):
+    return None
+
+
+def test_the_hook_for_predictions(monkeypatch):
+    module = SimpleNamespace(predicted_ms=predicted_nothing)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert preparing.prediction() is None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: module)
+    monkeypatch.setitem(sys.modules, "schedgen.predict", module)
+    assert preparing.prediction() is predicted_nothing
 
 
 def test_limits_follow_the_type_of_the_sums(tmp_path):
