@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from schedgen import __version__, api
+from schedgen.bench.command import bench
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -59,6 +60,9 @@ def cli() -> None:
 
     INPUT is a kernel's name (see `schedgen list`), a .sched file, or `-` for standard input.
     """
+
+
+cli.add_command(bench)
 
 
 def read(source: str) -> Schedule:

@@ -37,6 +37,7 @@ def test_data_files_are_declared():
     assert {p.name for p in loose} <= wanted
     assert "*.lark" in data["schedgen.ir"]
     assert "py.typed" in data["schedgen"]
+    assert "*.toml" in data["schedgen.kernels"]
 
 
 def test_links_point_at_the_folders():
