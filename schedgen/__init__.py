@@ -9,6 +9,8 @@
 
 from schedgen.api import (
     CannotEmit,
+    CannotPredict,
+    Prediction,
     Refused,
     RunResult,
     apply,
@@ -19,6 +21,7 @@ from schedgen.api import (
     limits,
     load,
     parse,
+    predict,
     replay_finding,
     run,
 )
@@ -33,8 +36,8 @@ from schedgen.pipeline import Pass, PassStopped, Pipeline
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
+    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed", "Outcome", "Pass",
+    "PassStopped", "Pipeline", "Prediction", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
+    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse", "predict",
     "replay_finding", "run", "show",
 ]  # fmt: skip
