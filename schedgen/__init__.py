@@ -9,8 +9,6 @@
 
 from schedgen.api import (
     CannotEmit,
-    CannotPredict,
-    Prediction,
     Refused,
     RunResult,
     apply,
@@ -32,12 +30,13 @@ from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.pipeline import Pass, PassStopped, Pipeline
+from schedgen.predict import CannotPredict, Prediction
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Prediction", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse", "predict",
-    "replay_finding", "run", "show",
+    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed",
+    "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused", "RunResult",
+    "Schedule", "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit",
+    "limits", "load", "parse", "predict", "replay_finding", "run", "show",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
-from schedgen.predict import CannotPredict, Prediction, h200
+from schedgen.predict import Prediction, h200
 from schedgen.predict import predict as predict_proved
 from schedgen.running import RunResult, cuda_reason, run_cuda, run_machine
 

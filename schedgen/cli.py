@@ -31,6 +31,7 @@ from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.margins import limits_json, limits_text
 from schedgen.passes import PASSES
 from schedgen.pipeline import PassStopped
+from schedgen.predict import CannotPredict
 from schedgen.predict.text import prediction_json, prediction_text, shape_of
 from schedgen.terminal import (
     build_text,
@@ -226,7 +227,7 @@ def predict(source: str, pipeline: str | None, shape: str, clock: float | None, 
     except api.Refused as error:
         code = EXIT[error.verdict.outcome]
         stop(f"no prediction: {schedule.name} is not proved\n{error}", code)
-    except api.CannotPredict as error:
+    except CannotPredict as error:
         stop(f"no prediction for {schedule.name}: {error}", EXIT[Outcome.UNSUPPORTED])
     if style == "json":
         click.echo(json.dumps(prediction_json(found), indent=2, ensure_ascii=False))
