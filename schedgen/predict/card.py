@@ -49,8 +49,6 @@ class Numbers:
     ``load_latency``: from the issue of a TMA load to its landing, without the time of its bytes.
     ``load_queue``: loads wait for ``load_queue * u / (1 - u)`` more where the way is in use for a
     share u of the time (the mean wait of a queue; module `queueing`).
-    ``mma_issue``: for how long the issue of an mma holds its warps, for each 512 cycles that the
-    mma takes of the tensor core.
     ``wakeup``: from the last arrival on a barrier, or the end of an mma group, until a waiting
     warp goes on; also what it takes to look at a barrier that is complete.
     ``launch``: from the exit of a CTA to the first op of the next one on its SM.
@@ -61,7 +59,6 @@ class Numbers:
     load_rate: float
     load_latency: int
     load_queue: int
-    mma_issue: int
     wakeup: int
     launch: int
     store_rate: float

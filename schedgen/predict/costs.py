@@ -28,9 +28,6 @@ LOADS = "TMA loads"
 STORES = "TMA stores"
 RESOURCES = {EventKind.RETIRE: TENSOR, EventKind.LAND: LOADS, EventKind.DRAIN: STORES}
 
-MMA_ISSUE_UNIT = 512
-"""The tensor-core cycles of a 64x256x64 or 128x128x64 mma, for which `mma_issue` is given."""
-
 
 def serialised(schedule: Schedule, role: Role) -> bool:
     """Whether ptxas lets the role wait after each wgmma.
@@ -142,10 +139,7 @@ class Costs:
             return 0
         op, role = event.instance.op, event.instance.role
         if isinstance(op, Mma):
-            cycles = self._mma_cycles(op, role)
-            if self._serial[role.name]:
-                return cycles
-            return min(ceil(self.numbers.mma_issue * cycles / MMA_ISSUE_UNIT), cycles)
+            return self._mma_cycles(op, role) if self._serial[role.name] else 0
         if isinstance(op, Store):
             return self._store_cycles(op, role)
         return 0

@@ -81,41 +81,51 @@ class Prediction:
 
 def loop_of(schedule: Schedule, numbers: Numbers) -> Loop:
     """The settled loop.  Raises `CannotPredict` where the turns of the loop do not repeat."""
+    return loop_on(timeline_of(schedule), numbers)
+
+
+def timeline_of(schedule: Schedule) -> Timeline:
+    """The events of a schedule that was proved, whatever they cost; raises as `loop_of` does."""
     try:
-        return _loop(schedule, numbers)
+        return Timeline(schedule, settled(schedule))
     except (Obstacle, OverBudget) as reason:
         raise CannotPredict(str(reason) or "it has too many events") from reason
 
 
-def _loop(schedule: Schedule, numbers: Numbers) -> Loop:
-    k_tiles = settled(schedule)
-    timeline = Timeline(schedule, k_tiles)
+def loop_on(timeline: Timeline, numbers: Numbers) -> Loop:
+    """The settled loop of a schedule's events; raises as `loop_of` does."""
+    try:
+        return _loop(timeline, numbers)
+    except Obstacle as reason:
+        raise CannotPredict(str(reason)) from reason
+
+
+def _loop(timeline: Timeline, numbers: Numbers) -> Loop:
+    schedule = timeline.schedule
     room = occupancy(schedule)
     alone = work = Fraction(0)
     queued = 0
     worst: tuple[Fraction, Limiting | None] = (Fraction(0), None)
     for stretch in range(len(timeline.nodes)):
-        loop = settle(timeline, stretch, schedule, numbers, ctas=room.ctas)
+        loop = settle(timeline, stretch, numbers, ctas=room.ctas)
         alone += loop.alone.ratio
         work += loop.busiest.ratio
         queued = max(queued, loop.queued)
         shared = loop.busiest.ratio * room.ctas
         circle, ctas = (loop.busiest, room.ctas) if shared >= loop.alone.ratio else (loop.alone, 1)
         if circle.ratio * ctas > worst[0]:
-            worst = circle.ratio * ctas, _told(schedule, timeline, stretch, circle, ctas)
+            worst = circle.ratio * ctas, _told(timeline, stretch, circle, ctas)
     return Loop(
-        alone=alone, work=work, limiting=worst[1], occupancy=room, k_tiles=k_tiles,
+        alone=alone, work=work, limiting=worst[1], occupancy=room, k_tiles=timeline.k_tiles,
         ends=timeline.ends(Costs(schedule, numbers, queued=queued)),
         serialised=tuple(r.name for r in schedule.roles if serialised(schedule, r)),
     )  # fmt: skip
 
 
-def _told(
-    schedule: Schedule, timeline: Timeline, stretch: int, circle: Circle, ctas: int
-) -> Limiting:
+def _told(timeline: Timeline, stretch: int, circle: Circle, ctas: int) -> Limiting:
     nodes = timeline.nodes[stretch][timeline.middles[stretch]]
     events = [timeline.matching.events[nodes[d.source]] for d in circle.delays]
-    return limiting(schedule, circle, events, ctas)
+    return limiting(timeline.schedule, circle, events, ctas)
 
 
 def predict(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from schedgen.ir.schedule import Schedule
 from schedgen.predict.card import Numbers
 from schedgen.predict.costs import LOADS, Costs
 from schedgen.predict.ratio import Circle, greatest_ratio
@@ -31,10 +30,9 @@ class Settled:
     queued: int
 
 
-def settle(
-    timeline: Timeline, stretch: int, schedule: Schedule, numbers: Numbers, *, ctas: int
-) -> Settled:
+def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> Settled:
     """The loop of a stretch with ``ctas`` CTAs on each SM."""
+    schedule = timeline.schedule
 
     def circle(queued: int) -> Circle:
         costs = Costs(schedule, numbers, queued=queued)

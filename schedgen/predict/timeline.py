@@ -47,6 +47,8 @@ class Timeline:
     """The events of one K with cycles.  Raises `Obstacle` where the loops do not fold."""
 
     def __init__(self, schedule: Schedule, k_tiles: int) -> None:
+        self.schedule = schedule
+        self.k_tiles = k_tiles
         self.matching = Matching(schedule, k_tiles)
         if self.matching.blocked:
             raise Obstacle(f"it does not come to its end at K = {k_tiles}")

@@ -32,7 +32,7 @@ NUMBERS = st.builds(
     Numbers,
     load_rate=st.sampled_from([16.0, 32.0, 64.0, 128.0]),
     load_latency=st.integers(0, 20).map(lambda n: 100 * n),
-    load_queue=st.just(0), mma_issue=st.sampled_from([0, 100, 512]),
+    load_queue=st.just(0),
     wakeup=st.sampled_from([0, 40, 200]), launch=st.just(0),
     store_rate=st.sampled_from([1.0, 8.0]), clock=st.just(1.0),
 )  # fmt: skip
