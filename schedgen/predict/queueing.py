@@ -8,12 +8,13 @@ use is that of a queue with random arrivals (Pollaczek and Khinchine), whose sca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from schedgen.predict.card import Numbers
 from schedgen.predict.costs import LOADS, Costs
-from schedgen.predict.ratio import Circle, greatest_ratio
+from schedgen.predict.ratio import NO_CIRCLE, Circle, Delay, exceeding, greatest_ratio
 from schedgen.predict.timeline import Timeline
 
 MOST_QUEUED = 1 << 14
@@ -32,23 +33,37 @@ class Settled:
 
 def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> Settled:
     """The loop of a stretch with ``ctas`` CTAs on each SM."""
-    schedule = timeline.schedule
+    unhindered = timeline.folded(stretch, Costs(timeline.schedule, numbers, queued=0))
+    by_resource = circles_of_resources(unhindered)
+    busiest = max(by_resource.values(), key=lambda c: c.ratio, default=NO_CIRCLE)
+    loads = by_resource.get(LOADS, NO_CIRCLE).ratio * ctas
 
-    def circle(queued: int) -> Circle:
-        costs = Costs(schedule, numbers, queued=queued)
-        return greatest_ratio(timeline.folded(stretch, costs))
-
-    by_resource = timeline.resources(stretch, Costs(schedule, numbers, queued=0))
-    busiest = max(by_resource.values(), key=lambda c: c.ratio, default=Circle((), Fraction(0)))
-    loads = by_resource[LOADS].ratio * ctas if LOADS in by_resource else Fraction(0)
+    def delays(queued: int) -> list[Delay]:
+        return [
+            d._replace(cycles=d.cycles + queued)
+            if not d.resource and timeline.is_landing(stretch, d.target) else d
+            for d in unhindered
+        ]  # fmt: skip
 
     def is_enough(queued: int) -> bool:
         """Whether the loop is so slow by then that its loads wait no longer than that."""
-        turn = max(circle(queued).ratio, busiest.ratio * ctas)
-        return numbers.load_queue * loads <= queued * (turn - loads)
+        turn = loads * (1 + Fraction(numbers.load_queue, queued))
+        return busiest.ratio * ctas > turn or bool(exceeding(delays(queued), turn))
 
-    low, high = 0, MOST_QUEUED
+    low, high = 0, MOST_QUEUED if numbers.load_queue and loads else 0
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
-    return Settled(circle(low), busiest, low)
+        if middle and is_enough(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return Settled(greatest_ratio(delays(low)), busiest, low)
+
+
+def circles_of_resources(delays: Sequence[Delay]) -> dict[str, Circle]:
+    """For each resource the circle of those that it serves in one turn."""
+    rows: dict[str, list[Delay]] = {}
+    for delay in delays:
+        if delay.resource:
+            rows.setdefault(delay.resource, []).append(delay)
+    return {name: greatest_ratio(row) for name, row in rows.items()}

@@ -48,7 +48,7 @@ def greatest_ratio(delays: Iterable[Delay]) -> Circle:
     kept = sorted(delays)
     best = NO_CIRCLE
     while True:
-        found = _exceeding(kept, best.ratio)
+        found = exceeding(kept, best.ratio)
         if not found:
             return best
         turns = sum(d.turns for d in found)
@@ -57,7 +57,7 @@ def greatest_ratio(delays: Iterable[Delay]) -> Circle:
         best = Circle(tuple(found), Fraction(sum(d.cycles for d in found), turns))
 
 
-def _exceeding(delays: Sequence[Delay], ratio: Fraction) -> list[Delay]:
+def exceeding(delays: Sequence[Delay], ratio: Fraction) -> list[Delay]:
     """A circle of more cycles than ``ratio`` for each turn, in its order; empty if there is none.
 
     Bellman-Ford from all nodes at once, on longest paths: after as many rounds as there are nodes,

@@ -7,7 +7,7 @@ stand in the middle column; so the unrolled graph and the folded one say the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -21,7 +21,7 @@ from schedgen.happens_before.record import EventKind
 from schedgen.ir.ops import Mma
 from schedgen.ir.schedule import Schedule
 from schedgen.predict.costs import RESOURCES, Costs
-from schedgen.predict.ratio import Circle, Delay, greatest_ratio
+from schedgen.predict.ratio import Delay
 
 
 def settled(schedule: Schedule) -> int:
@@ -65,6 +65,7 @@ class Timeline:
         self.nodes = [self.columns.nodes_in(m) for m in range(count)]
         self._inner = [sorted(self.columns.shape(m).inner) for m in range(count)]
         self._rows = list(self._served())
+        self._order: list[int] = []
 
     # --- resources
     def _rank(self, node: int) -> tuple[int, int, int]:
@@ -98,13 +99,11 @@ class Timeline:
         before: list[list[tuple[int, int]]] = [[] for _ in self.matching.events]
         for u, v, cycles in self._delays(costs):
             before[v].append((u, cycles))
-        sorter = TopologicalSorter({v: [u for u, _ in found] for v, found in enumerate(before)})
+        if not self._order:
+            self._order = _topological(before)
         at = [0] * len(before)
-        try:
-            for v in sorter.static_order():
-                at[v] = max((at[u] + cycles for u, cycles in before[v]), default=0)
-        except CycleError:
-            raise Obstacle("the roles do not take turns at the tensor core or at TMA") from None
+        for v in self._order:
+            at[v] = max((at[u] + cycles for u, cycles in before[v]), default=0)
         return at
 
     def ends(self, costs: Costs) -> Ends:
@@ -146,10 +145,16 @@ class Timeline:
                 found.append(Delay(u, v, busy, int(number == len(labels) - 1), resource))
         return found
 
-    def resources(self, stretch: int, costs: Costs) -> dict[str, Circle]:
-        """For each resource the circle of those that it serves in one turn."""
-        rows: dict[str, list[Delay]] = {}
-        for delay in self.folded(stretch, costs):
-            if delay.resource:
-                rows.setdefault(delay.resource, []).append(delay)
-        return {name: greatest_ratio(delays) for name, delays in rows.items()}
+    def is_landing(self, stretch: int, label: int) -> bool:
+        """Whether the events of a label are landings of TMA loads."""
+        node = self.nodes[stretch][self.middles[stretch]][label]
+        return self.matching.events[node].kind is EventKind.LAND
+
+
+def _topological(before: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """An order of all events; raises `Obstacle` where there is none."""
+    sorter = TopologicalSorter({v: [u for u, _ in found] for v, found in enumerate(before)})
+    try:
+        return list(sorter.static_order())
+    except CycleError:
+        raise Obstacle("the roles do not take turns at the tensor core or at TMA") from None

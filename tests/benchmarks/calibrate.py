@@ -39,8 +39,8 @@ from tests.benchmarks.prediction_points import (
     text_of,
 )
 
-ROUNDS = 40
-LEAST_STEP = 0.002
+ROUNDS = 24
+LEAST_STEP = 0.01
 BOUNDS = {
     "load_rate": (20.0, 80.0), "load_latency": (300, 1500), "load_queue": (0, 200),
     "wakeup": (20, 300), "launch": (500, 8000), "store_rate": (2.0, 64.0),
