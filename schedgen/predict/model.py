@@ -26,12 +26,15 @@ class Loop:
     """The settled loop of one CTA, whatever the shape.
 
     ``alone`` are its cycles per K step by its own waits and resources, ``work`` those of the
-    busiest resource per K step; ``occupancy`` says how many CTAs share it.  ``limiting`` is what
-    limits them together.  At ``k_tiles`` one CTA takes ``ends``.
+    busiest resource per K step, ``loads`` those of its loads; ``occupancy`` says how many CTAs
+    share them.  ``limiting`` is what limits them together; a load waits ``queued`` cycles for
+    others.  At ``k_tiles`` one CTA takes ``ends``.
     """
 
     alone: Fraction
     work: Fraction
+    loads: Fraction
+    queued: int
     limiting: Limiting | None
     occupancy: Occupancy
     k_tiles: int
@@ -59,6 +62,8 @@ class Prediction:
 
     ``cycles_per_step`` of one CTA, its neighbours on the SM at work; ``prologue`` and ``epilogue``
     of one CTA, its launch in the former; ``cycles`` of the whole kernel, ``ms`` at ``clock`` GHz.
+    The way from the L2 is in use for ``loads_share`` of the time, and each load waits
+    ``loads_queued`` cycles for others.
     """
 
     schedule: str
@@ -66,6 +71,8 @@ class Prediction:
     steps: int
     cycles_per_step: float
     limiting: Limiting | None
+    loads_share: float
+    loads_queued: int
     prologue: float
     epilogue: int
     occupancy: Occupancy
@@ -103,21 +110,22 @@ def loop_on(timeline: Timeline, numbers: Numbers) -> Loop:
 def _loop(timeline: Timeline, numbers: Numbers) -> Loop:
     schedule = timeline.schedule
     room = occupancy(schedule)
-    alone = work = Fraction(0)
+    alone = work = loads = Fraction(0)
     queued = 0
     worst: tuple[Fraction, Limiting | None] = (Fraction(0), None)
     for stretch in range(len(timeline.nodes)):
         loop = settle(timeline, stretch, numbers, ctas=room.ctas)
         alone += loop.alone.ratio
         work += loop.busiest.ratio
+        loads += loop.loads
         queued = max(queued, loop.queued)
         shared = loop.busiest.ratio * room.ctas
         circle, ctas = (loop.busiest, room.ctas) if shared >= loop.alone.ratio else (loop.alone, 1)
         if circle.ratio * ctas > worst[0]:
             worst = circle.ratio * ctas, _told(timeline, stretch, circle, ctas)
     return Loop(
-        alone=alone, work=work, limiting=worst[1], occupancy=room, k_tiles=timeline.k_tiles,
-        ends=timeline.ends(Costs(schedule, numbers, queued=queued)),
+        alone=alone, work=work, loads=loads, queued=queued, limiting=worst[1], occupancy=room,
+        k_tiles=timeline.k_tiles, ends=timeline.ends(Costs(schedule, numbers, queued=queued)),
         serialised=tuple(r.name for r in schedule.roles if serialised(schedule, r)),
     )  # fmt: skip
 
@@ -157,9 +165,11 @@ def on_shape(
     cycles = grid.rounds * round_of(grid.ctas) + round_of(grid.rest)
     if grid.ctas > 1 and grid.ctas * busy > alone:  # the first and the last CTA hide nowhere
         cycles += prologue + loop.epilogue
+    share = loop.loads * grid.ctas / loop.shared if loop.shared else 0
     return Prediction(
         schedule=schedule.name, shape=shape, steps=steps, cycles_per_step=float(loop.shared),
-        limiting=loop.limiting, prologue=float(prologue), epilogue=loop.epilogue,
+        limiting=loop.limiting, loads_share=float(share), loads_queued=loop.queued,
+        prologue=float(prologue), epilogue=loop.epilogue,
         occupancy=loop.occupancy, waves=grid, cycles=round(cycles),
         clock=numbers.clock if clock is None else clock, serialised=loop.serialised,
     )  # fmt: skip

@@ -23,11 +23,14 @@ MOST_QUEUED = 1 << 14
 
 @dataclass(frozen=True)
 class Settled:
-    """One loop: the circle that limits a CTA by itself, that of the busiest resource, and the
-    cycles that a load waits for others."""
+    """One loop: the circle that limits a CTA by itself, and that of the busiest resource.
+
+    A turn occupies the way from the L2 for ``loads`` cycles; each load waits ``queued`` for others.
+    """
 
     alone: Circle
     busiest: Circle
+    loads: Fraction
     queued: int
 
 
@@ -36,7 +39,8 @@ def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> 
     unhindered = timeline.folded(stretch, Costs(timeline.schedule, numbers, queued=0))
     by_resource = circles_of_resources(unhindered)
     busiest = max(by_resource.values(), key=lambda c: c.ratio, default=NO_CIRCLE)
-    loads = by_resource.get(LOADS, NO_CIRCLE).ratio * ctas
+    of_loads = by_resource.get(LOADS, NO_CIRCLE).ratio
+    loads = of_loads * ctas
 
     def delays(queued: int) -> list[Delay]:
         return [
@@ -57,7 +61,7 @@ def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> 
             high = middle
         else:
             low = middle + 1
-    return Settled(greatest_ratio(delays(low)), busiest, low)
+    return Settled(greatest_ratio(delays(low)), busiest, of_loads, low)
 
 
 def circles_of_resources(delays: Sequence[Delay]) -> dict[str, Circle]:

@@ -24,10 +24,13 @@ def prediction_text(p: Prediction) -> str:
     """The page of `schedgen predict`; ends with a newline."""
     m, n, k = p.shape
     per_sm = p.occupancy.ctas
+    step = f"{p.cycles_per_step:.0f} cycles" + (f" in each of {per_sm} CTAs" if per_sm > 1 else "")
     lines = [
         f"{p.schedule} at {m}x{n}x{k}: {p.cycles:,} cycles, {p.ms:.3f} ms at {p.clock:g} GHz",
-        f"  K step     : {p.cycles_per_step:.0f} cycles, {_count(p.steps, 'step')} for each tile",
+        f"  K step     : {step}, {_count(p.steps, 'step')} for each tile",
         f"  limited by : {_limiting_text(p.limiting)}",
+        f"  loads      : their way is in use for {p.loads_share:.0%} of the time; each waits "
+        f"{_count(p.loads_queued, 'cycle')} for others",
         f"  prologue   : {p.prologue:.0f} cycles for each CTA, its launch among them",
         f"  epilogue   : {p.epilogue} cycles for each CTA",
         f"  waves      : {_count(p.waves.count, 'wave')} of {_count(p.waves.tiles, 'tile')} on "
@@ -65,6 +68,8 @@ def prediction_json(p: Prediction) -> dict[str, Any]:
             "steps": found.steps,
             "events": [dict(zip(("role", "event", "op"), e, strict=True)) for e in found.events],
         },
+        "loads_share": round(p.loads_share, 4),
+        "loads_queued": p.loads_queued,
         "prologue": round(p.prologue, 3),
         "epilogue": p.epilogue,
         "ctas_per_sm": p.occupancy.ctas,
