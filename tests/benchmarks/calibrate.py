@@ -163,6 +163,8 @@ def write(numbers: Numbers, results: Path) -> None:
     for name, entry in value["numbers"].items():
         entry["value"] = getattr(numbers, name)
     value["fitted_to"] = results.name
+    machine = json.loads(results.read_text(encoding="utf-8")).get("machine", {})
+    value["date"] = str(machine.get("date", value["date"]))[:10]
     handle, name = tempfile.mkstemp(dir=DATA.parent, prefix=".h200.")
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         out.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -1,6 +1,7 @@
 """The lists of the prediction, and the script that fits its numbers."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.benchmarks.prediction_points import (
     TEST,
     Measured,
     read_results,
+    suite_text,
     text_of,
 )
 
@@ -39,6 +41,14 @@ def test_schedule_is_proved_and_listed(point):
     page = (ROOT / "docs" / "predict.md").read_text(encoding="utf-8")
     assert f"| {point.label} | `{point.kernel}` |" in page
     assert not point.pipeline or f"`{point.pipeline}`" in page
+
+
+def test_suite_has_every_point():
+    """`python -m tests.benchmarks.prediction_points > tests/benchmarks/prediction.toml`."""
+    path = ROOT / "tests" / "benchmarks" / "prediction.toml"
+    assert path.read_text(encoding="utf-8") == suite_text()
+    suite = tomllib.loads(suite_text())
+    assert len(suite["contestant"]) == len(CALIBRATION) + len(TEST)
 
 
 def test_rank_correlation():
