@@ -1,7 +1,7 @@
 """What `schedgen predict` is calibrated on and what it is tested on: listed before the run.
 
-Every schedule of the calibration set is there for one number; none of the test set was looked at
-while a number was chosen.  The same list stands in docs/predict.md.
+Every schedule of the calibration set is there for one number, and no number is fitted to the test
+set.  docs/predict.md has the same list, and says what was known before.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ TEST: tuple[Point, ...] = (
         "overlap-wgmma{in-flight=1},set-stages{n=4}",
     ),
 )  # fmt: skip
-"""Not used to choose any number.  The two calibrated rungs V3 and V5, and V5 with the ring
+"""No number is fitted to these.  The two calibrated rungs V3 and V5, and V5 with the ring
 epilogue, are points of the test on the other three shapes."""
 
 OTHER_SHAPES: tuple[Point, ...] = tuple(

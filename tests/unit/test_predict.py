@@ -187,9 +187,11 @@ def test_json():
                       "--format", "json")  # fmt: skip
     value = json.loads(result.out)
     assert result.code == 0
-    assert value["cycles_per_step"] == 1024
-    assert value["limiting"]["resource"] == "tensor core"
-    assert {e["role"] for e in value["limiting"]["events"]} == {"consumer[0]", "consumer[1]"}
+    found = sg.predict(made("v5"), shape=SQUARE)
+    assert value["cycles_per_step"] == pytest.approx(found.cycles_per_step, abs=1e-3)
+    assert value["cycles_per_step"] >= 1024
+    assert value["limiting"]["text"] == found.limiting.text
+    assert {"role", "event", "op"} == set(value["limiting"]["events"][0])
     assert (value["tiles"], value["waves"], value["ctas_per_sm"]) == (2048, 16, 1)
 
 
