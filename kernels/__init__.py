@@ -1,14 +1,14 @@
 """The kernels, from the serial one up."""
 
+from __future__ import annotations
+
 if __name__ != "schedgen.kernels":
     raise ImportError(f"import this package as schedgen.kernels, not {__name__}")
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from schedgen.ir.parser import parse
 from schedgen.ir.printer import to_text
@@ -17,6 +17,10 @@ from schedgen.ir.spec import verify
 from schedgen.kernels import hopper_matmul
 from schedgen.passes import PASSES
 from schedgen.pipeline import parse_pipeline
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, kw_only=True)

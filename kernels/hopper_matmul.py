@@ -6,8 +6,11 @@ all of them compute.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 V1 = """\
 schedule hopper_matmul_v1
@@ -68,4 +71,4 @@ V4_RING = "set-stages{n=4},rasterize{along=n,group=8},stage-epilogue{buffer=ring
 
 def reference(a: NDArray[np.float16], b: NDArray[np.float16]) -> NDArray[np.float64]:
     """``a @ b.T`` of the fp16 inputs in float64: a is m x k, b is n x k, the result m x n."""
-    return a.astype(np.float64) @ b.astype(np.float64).T
+    return a.astype("float64") @ b.astype("float64").T

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from schedgen.diagnostics.finding import Finding
-from schedgen.diagnostics.target import NothingToRewrite
+from schedgen.diagnostics.target import NoSuchMma, NothingToRewrite
 from schedgen.happens_before.kept import Keep
 from schedgen.happens_before.limits import MMA_TYPES
 from schedgen.ir.schedule import Schedule
@@ -32,13 +32,13 @@ class Accumulate(Pass):
     def refusals(self, schedule: Schedule) -> Iterator[Finding]:
         if not schedule.accumulators:
             reason = "there is no accumulator"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule")
+            yield refuse(NothingToRewrite, self, reason, "a schedule that multiplies")
         operands = (schedule.problem.left.dtype, schedule.problem.right.dtype)
         allowed = MMA_TYPES.get(operands, ())
         if self.type not in allowed:
             reason = f"no wgmma multiplies {operands[0]} by {operands[1]} and sums in {self.type}"
             fix = f"accumulate in {' or '.join(allowed)}" if allowed else "other operands"
-            yield refuse(NothingToRewrite, self, reason, fix)
+            yield refuse(NoSuchMma, self, reason, fix)
 
     def rewrite(self, schedule: Schedule) -> Schedule:
         accumulators = tuple(replace(a, dtype=self.type) for a in schedule.accumulators)

@@ -61,7 +61,8 @@ class MultiBuffer(Pass):
         loop = None if role is None else k_loop(role)
         if role is None or loop is None or not _fill(loop):
             reason = "no loop over 0..K fills the stages that it multiplies"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule", role=role)
+            fix = "a loop of one role that loads, multiplies and waits, as in hopper_matmul_v1"
+            yield refuse(NothingToRewrite, self, reason, fix, role=role)
             return
         if self.n < 1:
             reason, fix = "a ring needs a stage", "`multi-buffer{n=1}` or more"

@@ -75,7 +75,7 @@ class OverlapWgmma(Pass):
             return
         if not loops:
             reason = "no loop issues mma and waits for them"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule")
+            yield refuse(NothingToRewrite, self, reason, "a loop with `mma`, `commit` and `wait 0`")
         for role, loop in loops:
             yield from self._loop_refusals(schedule, role, loop)
 

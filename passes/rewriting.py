@@ -18,12 +18,6 @@ from schedgen.ir.ops import Expect, Load, Mma, Op, Place
 from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt, ops_of
 from schedgen.pipeline import Pass
 
-MMA_ROWS = 64
-"""Rows of the output that one wgmma of a warp group computes."""
-
-SLAB_COLUMNS = 64
-"""Columns of a TMA box of 2-byte elements: the 128 bytes of its swizzle."""
-
 Fill = tuple[Expect | Load, ...]
 
 

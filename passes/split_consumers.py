@@ -9,11 +9,12 @@ from typing import ClassVar
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.target import AlreadyStaged, NothingToRewrite, SizesDoNotFit
 from schedgen.happens_before.kept import Keep
+from schedgen.happens_before.limits import MMA_ROWS
 from schedgen.ir.expr import Binary, EvaluationError, Expr, Int, Name, evaluate
 from schedgen.ir.ops import Load, Mma, Op
 from schedgen.ir.schedule import Accumulator, Ring, Role, Schedule, Slot, ops_of
 from schedgen.passes.retime import is_release, released_ring
-from schedgen.passes.rewriting import MMA_ROWS, map_ops, multiplying_role, refuse, with_role
+from schedgen.passes.rewriting import map_ops, multiplying_role, refuse, with_role
 from schedgen.pipeline import Pass
 
 
@@ -40,7 +41,7 @@ class SplitConsumers(Pass):
         role = multiplying_role(schedule)
         if role is None:
             reason = "there is not one role that multiplies"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule")
+            yield refuse(NothingToRewrite, self, reason, "one role that issues every mma")
             return
         if any(isinstance(op, Load) for op in ops_of(role.body)):
             reason = f"{role.name} loads what it multiplies"

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.target import AlreadyStaged, NothingToRewrite, SizesDoNotFit
 from schedgen.happens_before.kept import Keep
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, NamedRef, OutRef, PlainBarrier
 from schedgen.ir.expr import Expr, Int, Name
 from schedgen.ir.ops import (
@@ -35,7 +36,7 @@ from schedgen.ir.schedule import (
     Schedule,
     ops_of,
 )
-from schedgen.passes.rewriting import SLAB_COLUMNS, fresh, multiplying_role, refuse, with_role
+from schedgen.passes.rewriting import fresh, multiplying_role, refuse, with_role
 from schedgen.pipeline import Pass
 
 STAGED_BYTES = 2
@@ -78,7 +79,8 @@ class StageEpilogue(Pass):
         store = None if role is None else _last_store(role)
         if role is None or store is None:
             reason = "no role that multiplies ends with its one store to the output"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule", role=role)
+            fix = "end the role that multiplies with `store acc -> c`"
+            yield refuse(NothingToRewrite, self, reason, fix, role=role)
             return
         acc, out = schedule.accumulator(store.acc), schedule.problem.out
         if ELEMENT_BYTES.get(out.dtype) != STAGED_BYTES or acc.cols % SLAB_COLUMNS:

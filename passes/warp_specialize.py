@@ -70,7 +70,8 @@ class WarpSpecialize(Pass):
         loop = k_loop(role)
         if loop is None or not any(isinstance(op, Load) for op in ops_of((loop,))):
             reason = f"{role.name} has no loop over 0..K that loads and multiplies"
-            yield refuse(NothingToRewrite, self, reason, "check the schedule", role=role)
+            fix = "a loop that fills what it multiplies, as in hopper_matmul_v1 and v2"
+            yield refuse(NothingToRewrite, self, reason, fix, role=role)
             return
         fix = "a loop that fills the stages it multiplies (`multi-buffer`), and waits with `wait 0`"
         for op in ops_of((loop,)):

@@ -7,10 +7,16 @@
 <Outcome.CHECKED: 'checked'>
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# The packages first: later imports of them must not take the places of the functions below.
+import schedgen.build
+import schedgen.emit
+import schedgen.predict  # noqa: F401
 from schedgen.api import (
     CannotEmit,
     Refused,
-    RunResult,
     apply,
     apply_steps,
     build,
@@ -23,14 +29,17 @@ from schedgen.api import (
     replay_finding,
     run,
 )
-from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.pipeline import Pass, PassStopped, Pipeline
-from schedgen.predict import CannotPredict, Prediction
+
+if TYPE_CHECKING:
+    from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+    from schedgen.predict import CannotPredict, Prediction
+    from schedgen.running import RunResult
 
 __version__ = "0.1.0"
 
@@ -40,3 +49,14 @@ __all__ = [
     "Schedule", "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit",
     "limits", "load", "parse", "predict", "replay_finding", "run", "show",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Names of what builds, runs and predicts kernels, imported when they are asked for."""
+    if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
+        return getattr(import_module("schedgen.build"), name)
+    if name in ("CannotPredict", "Prediction"):
+        return getattr(import_module("schedgen.predict"), name)
+    if name == "RunResult":
+        return import_module("schedgen.running").RunResult
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

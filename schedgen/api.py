@@ -1,7 +1,8 @@
 """What one does with a schedule: load, apply, check, emit, build, run.
 
 `Schedule` has no verbs; they are here, and `schedgen` re-exports them.  The command line is a thin
-face of this module.
+face of this module.  What emits, builds and runs is imported where it is asked for, so that a check
+starts quickly.
 """
 
 from __future__ import annotations
@@ -12,12 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from schedgen.build import BuildReport, build_kernel
-from schedgen.build.launch import ROW_BYTES
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
-from schedgen.emit import EmitUnsupported, class_name, emit_tilus, tma_stores, wait_depths
 from schedgen.happens_before.every_k import judge_every_k
 from schedgen.happens_before.judge import Outcome, Verdict, judge
 from schedgen.ir.parser import parse as parse_text
@@ -28,13 +26,14 @@ from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
-from schedgen.predict import Prediction, h200
-from schedgen.predict import predict as predict_proved
-from schedgen.running import RunResult, cuda_reason, run_cuda, run_machine
 
 if TYPE_CHECKING:
+    from schedgen.build import BuildReport
+    from schedgen.emit import EmitUnsupported
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
+    from schedgen.predict import Prediction
+    from schedgen.running import RunResult
 
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
@@ -142,6 +141,9 @@ def predict(
     `IllFormed` (SG116) for sizes that cannot run, `Refused` for a schedule that is not proved,
     `CannotPredict` where the turns of its loop do not repeat.
     """
+    from schedgen.predict import h200
+    from schedgen.predict import predict as predict_proved
+
     m, n, k = shape
     require_rows(schedule, n=n, k=k)
     if min(m, n) < 1:
@@ -188,6 +190,8 @@ def emit(
     Raises `Refused` for a schedule that was not proved (``unsafe`` writes the finding into the
     header instead), `CannotEmit` (SG504) for constructs without a tilus form.
     """
+    from schedgen.emit import EmitUnsupported, emit_tilus
+
     verdict = _judged(schedule, unsafe=unsafe, verb="emitted")
     step = schedule.tile.k
     finding = None if verdict.ok else verdict_text(verdict, tile_k=step)
@@ -231,6 +235,9 @@ def build(
 ) -> BuildReport:  # fmt: skip
     """Compile for sm_90a without a GPU; sizes are elements.  Raises what `emit` and
     `build.build_kernel` raise."""
+    from schedgen.build import build_kernel
+    from schedgen.emit import class_name, tma_stores, wait_depths
+
     require_rows(schedule, n=n, k=k)
     text = emit(schedule, static_k=static_k, unsafe=unsafe)
     with tempfile.TemporaryDirectory(prefix="schedgen-") as folder:
@@ -244,6 +251,8 @@ def build(
 
 def require_rows(schedule: Schedule, *, n: int, k: int) -> None:
     """Refuse sizes whose rows are not a multiple of 16 bytes: TMA cannot address them."""
+    from schedgen.build.launch import ROW_BYTES
+
     p = schedule.problem
     for word, extent, tensor in (("k", k, p.left), ("k", k, p.right), ("n", n, p.out)):
         size = extent * ELEMENT_BYTES[tensor.dtype]
@@ -266,6 +275,8 @@ def run(
     runs too, on the machine under the adversarial schedulers as well.  Raises `IllFormed` (SG116)
     for sizes that TMA cannot address or a GPU that is not there, `Refused` as `emit` does.
     """
+    from schedgen.running import cuda_reason, run_cuda, run_machine
+
     require_rows(schedule, n=n, k=k)
     if min(m, n) < 1:
         raise IllFormed(code="SG116", message="m and n must be 1 or more", place=None)

@@ -13,13 +13,13 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from schedgen import __version__, api
-from schedgen.build import BuildFailed, ToolchainMissing
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -28,11 +28,8 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS, kernel_schedule
-from schedgen.margins import limits_json, limits_text
 from schedgen.passes import PASSES
 from schedgen.pipeline import PassStopped
-from schedgen.predict import CannotPredict
-from schedgen.predict.text import prediction_json, prediction_text, shape_of
 from schedgen.terminal import (
     build_text,
     deliver,
@@ -78,6 +75,19 @@ def read(source: str) -> Schedule:
 def stop(text: str, code: int) -> NoReturn:
     click.echo(text.rstrip("\n"), err=True)
     raise SystemExit(code)
+
+
+@contextlib.contextmanager
+def toolchain_failures() -> Iterator[None]:
+    """Turns what a compiler's absence or refusal raises into a message and an exit code."""
+    from schedgen.build import BuildFailed, ToolchainMissing
+
+    try:
+        yield
+    except ToolchainMissing as error:
+        stop(f"error: {error}", 3)
+    except BuildFailed as error:
+        stop(f"error: {error}", 1)
 
 
 @cli.command("list")
@@ -191,6 +201,8 @@ def limits(source: str, style: str) -> None:
     Least stages, greatest depth in flight, slack of each barrier, redundant ops.  The JSON is that
     of `check` with a key `limits`, null where the schedule is not proved.
     """
+    from schedgen.margins import limits_json, limits_text
+
     schedule = read(source)
     found = None
     try:
@@ -219,6 +231,9 @@ def limits(source: str, style: str) -> None:
 @FORMAT
 def predict(source: str, pipeline: str | None, shape: str, clock: float | None, style: str) -> None:
     """Say how long a proved schedule takes on an H200, and what limits it; needs no GPU."""
+    from schedgen.predict import CannotPredict
+    from schedgen.predict.text import prediction_json, prediction_text, shape_of
+
     schedule = read(source)
     if pipeline is not None:
         schedule = api.apply(schedule, pipeline)
@@ -279,7 +294,8 @@ def emit(source: str, output: Path | None, static_k: bool, unsafe: bool) -> None
 @FORMAT
 def build(source: str, m: int, n: int, k: int, static_k: bool, unsafe: bool, style: str) -> None:
     """Compile for sm_90a (no GPU needed) and look at registers, spills and SASS."""
-    report = api.build(read(source), m=m, n=n, k=k, static_k=static_k, unsafe=unsafe)
+    with toolchain_failures():
+        report = api.build(read(source), m=m, n=n, k=k, static_k=static_k, unsafe=unsafe)
     click.echo(report.to_json() if style == "json" else build_text(report))
     raise SystemExit(0 if report.ok else 1)
 
@@ -295,10 +311,11 @@ def build(source: str, m: int, n: int, k: int, static_k: bool, unsafe: bool, sty
 def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: bool) -> None:
     """Execute on a GPU or on the abstract machine; compare with a float64 reference."""
     schedule = read(source)
-    result = api.run(
-        schedule, m=m, n=n, k=k, device=device, seed=seed, unsafe=unsafe,
-        progress=progress_line(schedule, m, n, k),
-    )  # fmt: skip
+    with toolchain_failures():
+        result = api.run(
+            schedule, m=m, n=n, k=k, device=device, seed=seed, unsafe=unsafe,
+            progress=progress_line(schedule, m, n, k),
+        )  # fmt: skip
     click.echo(run_text(result))
     raise SystemExit(0 if result.ok else 1)
 
@@ -346,7 +363,8 @@ def demo(output: Path | None) -> None:
     path = output or Path(tempfile.mkdtemp(prefix="schedgen-demo-")) / f"{v5.name}.py"
     write(api.emit(schedule), path)
     click.echo(f"== emitted: {path}")
-    result = api.run(schedule, m=384, n=512, k=576)
+    with toolchain_failures():
+        result = api.run(schedule, m=384, n=512, k=576)
     click.echo(f"== executed: {run_text(result)}")
     raise SystemExit(0 if verdict.ok and result.ok else 1)
 
@@ -371,10 +389,6 @@ def main() -> None:
         stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:
         stop(f"not {error.verb} (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
-    except ToolchainMissing as error:
-        stop(f"error: {error}", 3)
-    except BuildFailed as error:
-        stop(f"error: {error}", 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None

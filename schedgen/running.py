@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from schedgen.build import launch, load_script
+from schedgen.build.launch import launch, load_script
 from schedgen.happens_before.products import programs_of
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.problems import IllFormed

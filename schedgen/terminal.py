@@ -9,14 +9,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from schedgen.build import BuildReport
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
-from schedgen.running import RunResult
+
+if TYPE_CHECKING:
+    from schedgen.build import BuildReport
+    from schedgen.running import RunResult
 
 
 def write(text: str, path: Path) -> None:

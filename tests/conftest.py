@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items):
 
 def no_gpu():
     """Why no kernel can run here, None if one can."""
-    from schedgen.api import cuda_reason
+    from schedgen.running import cuda_reason
 
     return cuda_reason()
 

@@ -38,6 +38,12 @@ def paths(body, path=(), in_loop=False):
             yield from paths(stmt.body, (*path, number), inside)
 
 
+def at(body, path):
+    """The statement at a path."""
+    number, *rest = path
+    return at(body[number].body, rest) if rest else body[number]
+
+
 def rewritten(body, path, change):
     """The body with the statement at a path replaced by those that ``change`` makes of it."""
     number, *rest = path
@@ -79,11 +85,22 @@ def guarded(draw, schedule):
     """The schedule with one such edit."""
     number = draw(st.integers(0, len(schedule.roles) - 1))
     role = schedule.roles[number]
-    path, in_loop = draw(st.sampled_from(list(paths(role.body))))
+    places = list(paths(role.body))
+    if draw(st.booleans()):  # loops are few, and to split one breaks nothing
+        places = [(p, inside) for p, inside in places if isinstance(at(role.body, p), Loop)]
+    path, in_loop = draw(st.sampled_from(places))
     change = draw(changes(in_loop=in_loop))
     made = dataclasses.replace(role, body=rewritten(role.body, path, change))
     roles = (*schedule.roles[:number], made, *schedule.roles[number + 1 :])
     return dataclasses.replace(schedule, roles=roles)
+
+
+@st.composite
+def guarded_schedules(draw):
+    """A small pipeline with an edit under a guard, and perhaps another edit."""
+    schedule = draw(guarded(draw(small_pipelines())))
+    edit = draw(st.sampled_from([None, guarded, guarded, mutants]))
+    return schedule if edit is None else draw(edit(schedule))
 
 
 @st.composite

@@ -94,7 +94,7 @@ OTHERS = [
     ("SG402", V1, "multi-buffer{n=3},set-stages{n=2,ring=tma}"),
     ("SG407", V4, "rasterize{along=n,group=0}"),
     ("SG401", NO_ACC, "accumulate{type=f16}"),
-    ("SG401", V4.replace("f16", "bf16"), "accumulate{type=f16}"),
+    ("SG408", V4.replace("f16", "bf16"), "accumulate{type=f16}"),
 ]
 
 OWN_BUFFER, RING, TURNS = (f"stage-epilogue{{buffer={form}}}" for form in ("own", "ring", "turns"))

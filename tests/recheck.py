@@ -1,9 +1,8 @@
-"""Re-check a proof: `schedgen check INPUT --format json | python tests/recheck.py`.  Shares no code
-with the prover: takes the certificate's numbers, the counting run of one K, and networkx."""
+"""Re-check a proof by other code: `schedgen check X --format json | python tests/recheck.py`."""
 
 import json
 import sys
-from math import gcd
+from math import gcd, lcm
 
 import networkx as nx
 
@@ -12,7 +11,7 @@ from schedgen.happens_before.matching import Matching
 
 
 def complaints(value):
-    """What of the certificate in a verdict's JSON does not hold."""
+    """What of the certificate in a verdict's JSON does not hold, by the counting run of one K."""
     schedule, c = sg.parse(value["schedule"]["text"]), value["certificate"]
     run, last, stretches = Matching(schedule, c["explicit"]), c["explicit"], c["stretches"]
     if not sg.check(schedule, (0, last)).ok or any(w.declared != w.matched for w in run.waits):
@@ -40,10 +39,9 @@ def complaints(value):
         steady.add_weighted_edges_from(sorted(steps[size // 2], key=lambda edge: -edge[2]))
         ways = nx.single_source_bellman_ford_path_length(steady, "").values()
         same = min(ways) >= 0 and {*map(frozenset, steps[s["left"] : 1 - s["right"]])}
-        near = c["descent"] + max(laps) <= c["reach"] < 2 * c["window"]
-        room = [schedule.ring(b.alias.ring).stages for b in schedule.buffers if b.alias]
-        room = size - s["left"] - s["right"] - max([0, *room])  # a lap where buffers name stages
-        near = near and far <= c["distance"] <= c["window"] and room >= 0
+        near = far <= c["distance"] <= c["window"] and c["descent"] + max(laps) <= c["reach"]
+        lap = lcm(*(schedule.ring(b.alias.ring).stages for b in schedule.buffers if b.alias))
+        near = near and c["reach"] < 2 * c["window"] and s["left"] + s["right"] + lap <= size + 1
         if not near or same != {frozenset(steps[size // 2])}:
             yield f"stretch {m}: columns differ, do not meet, or edges are longer than said"
         for left, n in ((True, s["left"]), (False, s["right"])):

@@ -153,6 +153,24 @@ class SizesDoNotFit(Refusal):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoSuchMma(Refusal):
+    """The target has no wgmma of the types that the pass would leave.
+
+    What it means
+        wgmma multiplies f16 by f16 into f16 or f32, and bf16 by bf16 into f32.
+    Why it is wrong
+        No instruction computes the schedule (PTX 9.7.15.3).
+    Example
+        `accumulate{type=f16}` where the operands are bf16.
+    Fix
+        Accumulate in a type that goes with the operands.
+    """
+
+    code = "SG408"
+    name = "no-such-mma"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SharedMemoryCapacity(Finding):
     """The schedule needs more shared memory than a CTA has.
 
@@ -286,6 +304,6 @@ class PassBrokeTheSchedule(Finding):
 
 FINDINGS: tuple[type[Finding], ...] = (
     NothingToRewrite, LagNeedsStages, AlreadyInFlight, DepthNotEncodable, LoopNotRetimable,
-    AlreadyStaged, SizesDoNotFit, SharedMemoryCapacity, EncodingLimit, RegisterCapacity,
+    AlreadyStaged, SizesDoNotFit, NoSuchMma, SharedMemoryCapacity, EncodingLimit, RegisterCapacity,
     TargetCannotSay, PassBrokeTheSchedule,
 )  # fmt: skip

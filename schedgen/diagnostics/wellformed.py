@@ -98,16 +98,19 @@ class NoStages(Page):
 
 
 class SlabIndex(Page):
-    """A slab index is missing, not wanted, or outside its slot.
+    """An index of a slab, part or barrier is missing, not wanted, or outside what is declared.
 
     What it means
         `slot A[2]` is named as `tma.A[0]`, `tma.A[1]` or `tma.A[self]`; `slot B` without index.
+        Parts of buffers and arrays of barriers are named in the same way.  An index that changes
+        in a loop must be inside in every turn, whatever K.
     Why it is wrong
-        The op would name no storage.
+        The op would name no storage, or the memory of something else.
     Example
-        `tma.A[self]` in `consumer[3]` where A has two slabs.
+        `tma.A[self]` in `consumer[3]` where A has two slabs; `arrive free[turn]` in
+        `for turn in 0..3` where `barrier free[2]` is declared.
     Fix
-        Match the index to the declaration.
+        Match the index to the declaration; bound the loop, or take the index `% 2`.
     """
 
     code = "SG106"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from schedgen.emit.names import KERNEL_NAMES, MODULE_NAMES, RING_NAMES, TILUS_NAMES, Names
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, RingBarrier
 from schedgen.ir.expr import Int, Name, Stages, atoms
 from schedgen.ir.ops import (
@@ -42,9 +43,6 @@ from schedgen.ir.schedule import (
 )
 
 MOST_UNROLLED = 8
-
-SLAB_COLUMNS = 64
-"""Columns of the widest box of a TMA store of 2-byte elements (the 128 bytes of its swizzle)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +94,8 @@ class Plan:
     tensors: dict[str, str]
     rings: dict[str, str]
     slots: dict[tuple[str, str], str]
-    plain: dict[str, str]
-    """Names of plain barriers and staging buffers."""
+    barriers: dict[str, str]
+    buffers: dict[str, str]
     taken: frozenset[str]
     """Every name of the kernel's scope, which a loop variable must not hide."""
 
@@ -135,8 +133,8 @@ def make_plan(schedule: Schedule) -> Plan:
     for (ring, _), slot in slot_names.items():
         # tilus binds `ring.slot` under this name, too.
         names.give(f"{ring_names[ring]}_{slot}")
-    storage = [*schedule.barriers, *schedule.buffers]
-    plain = {thing.name: names.give(thing.name) for thing in storage}
+    barriers = {barrier.name: names.give(barrier.name) for barrier in schedule.barriers}
+    buffers = {buffer.name: names.give(buffer.name) for buffer in schedule.buffers}
     blocks = _blocks(schedule, names)
     taken = KERNEL_NAMES | MODULE_NAMES | {name for b in blocks for _, name in b.accumulators}
     return Plan(
@@ -148,8 +146,9 @@ def make_plan(schedule: Schedule) -> Plan:
         tensors=tensor_names,
         rings=ring_names,
         slots=slot_names,
-        plain=plain,
-        taken=taken.union(tensor_names.values(), ring_names.values(), plain.values()),
+        barriers=barriers,
+        buffers=buffers,
+        taken=taken.union(*(d.values() for d in (tensor_names, ring_names, barriers, buffers))),
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from schedgen.emit.layout import call
 from schedgen.emit.names import Names
 from schedgen.emit.plan import (
-    SLAB_COLUMNS,
     Block,
     Plan,
     depends_on_k,
@@ -17,6 +16,7 @@ from schedgen.emit.plan import (
     run_of_one_warp,
     unroll_factor,
 )
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, OutRef, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, evaluate
 from schedgen.ir.ops import (
@@ -182,7 +182,7 @@ class RoleSource:
 
     def _plain(self, barrier: PlainBarrier) -> str:
         index = 0 if barrier.index is None else self._number(barrier.index)
-        return f"{self.plan.plain[barrier.name]}[{index}]"
+        return f"{self.plan.barriers[barrier.name]}[{index}]"
 
     def _part(self, ref: BufferRef) -> list[int]:
         """The indices of a part: its number, or the stage that it lies in."""
@@ -195,7 +195,7 @@ class RoleSource:
     def _stage_part(self, op: Store, ref: BufferRef, indent: int) -> str:
         """The slabs of a part lie one behind the other; side by side they are its columns."""
         buffer, acc = self.plan.schedule.buffer(ref.name), self.plan.schedule.accumulator(op.acc)
-        name = self.plan.plain[ref.name] + "".join(f"[{i}]" for i in self._part(ref))
+        name = self.plan.buffers[ref.name] + "".join(f"[{i}]" for i in self._part(ref))
         shape = f"[{buffer.rows}, {buffer.cols}]"
         value = self.block.variable_of(op.acc)
         if acc.dtype != buffer.dtype:
@@ -214,7 +214,7 @@ class RoleSource:
         slabs = buffer.cols // SLAB_COLUMNS
         yield f'{" " * indent}for {slab} in self.range({slabs}, unroll="all"):\n'
         arguments = [
-            f"src={self.plan.plain[ref.name]}[{index}]",
+            f"src={self.plan.buffers[ref.name]}[{index}]",
             f"dst={self.plan.tensors[op.to.tensor]}",
             f"offsets=[{', '.join(offsets)}]",
         ]

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Iterator
 
 from schedgen.emit.layout import call
-from schedgen.emit.plan import SLAB_COLUMNS, Block, Plan, make_plan
+from schedgen.emit.plan import Block, Plan, make_plan
 from schedgen.emit.ring_source import ring_source
 from schedgen.emit.role_source import DTYPES, RoleSource
 from schedgen.emit.tilus_repairs import REPAIRS
 from schedgen.emit.unsupported import refuse_unsupported
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.schedule import Buffer, Schedule, Tensor
 
 TILUS_VERSION = "0.2.0"
@@ -176,14 +177,14 @@ class _Kernel:
                 lines.append(f"{attribute} = {made}")
         for barrier in self.schedule.barriers:
             counts = ", ".join([str(barrier.count)] * (barrier.size or 1))
-            lines.append(f"{self.plan.plain[barrier.name]} = self.mbarrier.alloc([{counts}])")
+            lines.append(f"{self.plan.barriers[barrier.name]} = self.mbarrier.alloc([{counts}])")
         lines += [self._buffer(buffer) for buffer in self.schedule.buffers]
         return "".join(f"        {line}".rstrip() + "\n" for line in lines)
 
     def _buffer(self, buffer: Buffer) -> str:
         """A TMA store takes 64 columns at once: a part is stored as slabs of so many."""
         slabs = [buffer.cols // SLAB_COLUMNS, buffer.rows, SLAB_COLUMNS]
-        name = self.plan.plain[buffer.name]
+        name = self.plan.buffers[buffer.name]
         if buffer.alias is None:
             shape = [*([] if buffer.parts is None else [buffer.parts]), *slabs]
             made = f"self.shared_tensor(dtype={DTYPES[buffer.dtype]}, shape={shape})"

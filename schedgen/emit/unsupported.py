@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedgen.emit.plan import SLAB_COLUMNS
+from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, PlainBarrier, RingBarrier, SlotRef
 from schedgen.ir.expr import Binary, Compare, EvaluationError, Expr, evaluate
 from schedgen.ir.ops import (

@@ -52,6 +52,7 @@ def counting_violations(case: Case) -> Iterator[Breach]:
         if phases:
             yield from _too_many(case, log, phases)
             yield from _late_expects(case, log, phases)
+            yield from _bytes_left_over(case, log)
             yield from _overtaken(case, log, phases)
             yield from _unobserved(case, log, phases)
     for waiting in case.matching.open_waits:
@@ -143,6 +144,20 @@ def _held_open(case: Case, phase: Phase, node: int) -> bool:
     others = [n for n, amount in phase.expects if n != node and amount]
     announced = any(n in arrivals or any(case.is_before(n, a) for a in arrivals) for n in others)
     return announced and all(case.is_before(node, n) for n, _ in phase.landings)
+
+
+def _bytes_left_over(case: Case, log: BarrierLog) -> Iterator[Breach]:
+    """P2, first half, of a last phase that nobody waits for: more bytes land than it expects.
+
+    It completes, or does not, by when they land.  Of a phase that is waited for `progress` tells.
+    """
+    if not case.matching.ended or log.pending > 0 or log.tx >= 0:
+        return
+    case.checked["SG302"] += 1
+    node = log.phases[-1].landings[0][0]
+    i = case.instance_at(node)
+    if declared_use(i) is not None:
+        yield partial(surplus_bytes, case, log, i, node)
 
 
 def _overtaken(case: Case, log: BarrierLog, phases: Phases) -> Iterator[Breach]:

@@ -188,8 +188,10 @@ class CountingRun:
         return node
 
     def _own(self, actor: Actor, instance: Instance, kind: EventKind, after: Iterable[int]) -> int:
-        previous = () if actor.last is None else (actor.last,)
-        actor.last = self._event(kind, instance, actor.index, dict.fromkeys((*previous, *after)))
+        """An event of an actor comes after its last one, too."""
+        own = () if actor.last is None else (actor.last,)
+        before = dict.fromkeys((*own, *after)) if after else own
+        actor.last = self._event(kind, instance, actor.index, before)
         return actor.last
 
     def _issue(self, actor: Actor, instance: Instance) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from schedgen.happens_before.proof.certificate import Certificate
 
 TOTAL_EVENTS = 150_000
-"""Events that one call looks at, over all K, before it says `budget`: some five seconds; a tenth
-of it where the declarations alone refute the schedule."""
+"""Events that one call executes, over all K, before it says `budget`: a few seconds.  What many K
+have in common counts once.  A tenth of it where the declarations alone refute the schedule."""
 
 
 LEAST_EVENTS = 30

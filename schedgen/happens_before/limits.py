@@ -32,6 +32,12 @@ MAX_COUNT = 1 << 20
 MAX_WAIT_DEPTH = 7
 MAX_BOX = 256
 MAX_INNER_BYTES = 128
+SLAB_COLUMNS = MAX_INNER_BYTES // 2
+"""Columns of the widest TMA box of 2-byte elements."""
+
+MMA_ROWS = 64
+"""Rows of the output that one wgmma of a warp group computes."""
+
 NAMED_BARRIERS = 16
 
 
@@ -181,9 +187,9 @@ def _boxes(s: Schedule) -> Iterator[Excess]:
                 yield what, "a TMA box row is a multiple of 16 bytes, at most 128", rows
     for acc in s.accumulators:
         rows = (declared_row("acc", acc.name, acc.place),)
-        if acc.rows % 64 or acc.cols % 8 or acc.cols > 256:
+        if acc.rows % MMA_ROWS or acc.cols % 8 or acc.cols > 256:
             what = f"the accumulator {acc.name} of {acc.rows}x{acc.cols}"
-            yield what, "wgmma has m64 and n a multiple of 8 up to 256", rows
+            yield what, f"wgmma has m{MMA_ROWS} and n a multiple of 8 up to 256", rows
 
 
 def _named(s: Schedule) -> Iterator[Excess]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.order import (
@@ -80,7 +81,9 @@ def _race(case: Case, first: Interval, second: Interval) -> Violation:
     writer, reader = (first, second) if first.writes else (second, first)
     if writer.ordinary and reader.ordinary:
         return _violation(case, _ordinary(case, first, second), "SG212", first, second)
-    if reader.instance.effects.engine is Engine.TMA_STORE and not _fills(writer, reader, first):
+    if reader.instance.effects.engine is Engine.TMA_STORE and not _fills(
+        case, writer, reader, first
+    ):
         finding = StoreSourceOverwritten(
             writer=writer.phrase, store=reader.phrase, where=case.where(writer.key),
             rows=_rows(case, writer, reader),
@@ -88,20 +91,26 @@ def _race(case: Case, first: Interval, second: Interval) -> Violation:
             fix="`store-wait 0 read` by the storing warp, then `sync`, before the next write",
         )  # fmt: skip
         return _violation(case, finding, "SG213", writer, reader)
-    if _fills(writer, reader, first):
+    if _fills(case, writer, reader, first):
         return _early_read(case, writer, reader)
     return _overwrite(case, writer, reader)
 
 
-def _fills(writer: Interval, reader: Interval, first: Interval) -> bool:
+def _fills(case: Case, writer: Interval, reader: Interval, first: Interval) -> bool:
     """Whether the write is the one that the reader should have waited for."""
     if reader.instance.effects.engine is Engine.TMA_STORE and not writer.ordinary:
         return False  # what a store ships was put there by ordinary code
     if writer.use is not None and reader.use is not None and not writer.ordinary:
-        return writer.use <= reader.use
+        return writer.use <= reader.use or _is_meant(case, writer, reader)
     if writer.replica == reader.replica:
         return writer.instance.seq < reader.instance.seq
     return writer is first
+
+
+def _is_meant(case: Case, writer: Interval, reader: Interval) -> bool:
+    """The reader names another use, but means this tile, whose load is always issued before."""
+    begun = all(case.is_before(writer.starts[0], start) for start in reader.starts)
+    return begun and writer.tile is not None and writer.tile == reader.tile
 
 
 def _early_read(case: Case, writer: Interval, reader: Interval) -> Violation:
@@ -206,14 +215,20 @@ def _contents(
             yield partial(_never_filled, case, reader)
         elif reader.tile is not None:
             case.checked["SG202"] += 1
-            unnamed = writer.tile is None and not writer.instance.facts.accumulators
-            if writer.tile != reader.tile and not unnamed:  # `write` names no tile: any it may be
-                yield partial(_wrong_tile, case, reader, writer)
+            named = _last_named(case, reader, chain([writer], before))
+            if named is not None and named.tile != reader.tile:
+                yield partial(_wrong_tile, case, reader, named)
         elif reader.instance.effects.engine is Engine.TMA_STORE:
             box = shipped_box(case.schedule, reader.instance)
             case.checked["SG217"] += box is not None
             if box is not None and box != _staged_box(case, writer):
                 yield partial(_staged_elsewhere, case, reader, writer, box)
+
+
+def _last_named(case: Case, reader: Interval, before: Iterable[Interval]) -> Interval | None:
+    """The write that says what is there: a load or results.  A `write` works on what it finds."""
+    named = (w for w in before if w.tile is not None or w.instance.facts.accumulators)
+    return next((w for w in named if is_ordered(case, w, reader)), None)
 
 
 def _never_filled(case: Case, reader: Interval) -> Violation:

@@ -98,6 +98,7 @@ class BarrierLog:
         phase.expects.append((node, amount))
         phase.mask |= 1 << node
         self.tx += amount
+        self._flip()
 
     def land(self, node: int, amount: int) -> None:
         phase = self.phases[-1]

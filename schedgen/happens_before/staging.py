@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from schedgen.diagnostics.tensor import OperandMismatch, StagingMismatch
 from schedgen.happens_before.case import declared_row, row
@@ -39,16 +39,26 @@ def _operands(s: Schedule, i: Instance) -> Iterator[tuple[OperandMismatch, tuple
     )
     for ref, (tensor, first, end, word) in zip(slots, sides, strict=True):
         slot = s.ring(ref.ring).slot(ref.slot)
-        at = slot.row_of(0 if ref.slab is None else i.value(ref.slab))
+        rows = [slot.row_of(slab) for slab in _possible_slabs(i, ref, slot)]
+        at = next((r for r in rows if not _same_box(slot, tensor, r, first, end, s.tile.k)), None)
+        if at is None:
+            continue
         wanted = f"{tensor} of {word} {first}..{end} in steps of {s.tile.k}"
         found = f"{slot.tensor} of {at}..{at + slot.rows} in steps of {slot.cols}"
-        if _same_box(slot, tensor, at, first, end, s.tile.k):
-            continue
         finding = OperandMismatch(
             mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, rows=(row("mma", i),),
             missing=None, fix="name the slab that belongs to the accumulator's box",
         )  # fmt: skip
         yield finding, ("SG211", i.role.name, ref.ring, ref.slot)
+
+
+def _possible_slabs(i: Instance, ref: SlotRef, slot: Slot) -> Iterable[int]:
+    """The slab that an mma names; all of them where that changes in a loop."""
+    if ref.slab is None:
+        return (0,)
+    if any(isinstance(a, Name) and a.name != "self" for a in atoms(ref.slab)):
+        return range(slot.slab_count)
+    return (i.value(ref.slab),)
 
 
 def _same_box(slot: Slot, tensor: str, at: int, first: int, end: int, step: int) -> bool:

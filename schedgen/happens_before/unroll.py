@@ -121,23 +121,30 @@ def unroll(
 
 
 @dataclass(slots=True, eq=False)
-class _Block:
-    """What one run of a loop's or guard's body came to that does not mention K."""
+class _Turns:
+    """What the turns ``first..end`` of a loop came to whose body does not mention K."""
 
     seq: int
     uses: Mapping[str, int]
+    first: int
+    end: int
     made: list[Instance]
     uses_after: Mapping[str, int]
     spent: int
 
+    def begins(self, turns: range, seq: int, uses: Mapping[str, int]) -> bool:
+        """Whether these are the first of other turns of the same loop."""
+        here = self.first == turns.start and self.end <= turns.stop
+        return here and self.seq == seq and self.uses == uses
+
 
 class Unroller:
-    """Unrolls for one K after another: blocks that come to the same again are taken as they are."""
+    """Unrolls for one K after another: turns that come to the same again are taken as they are."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.facts: dict[int, Facts] = {}
-        self.blocks: dict[tuple[int, ...], _Block] = {}
+        self.turns: dict[tuple[int, ...], _Turns] = {}
         self._mentioning: dict[int, bool] = {}
 
     def unroll(self, role: Role, replica: int, k_tiles: int, budget: int) -> list[Instance]:
@@ -193,32 +200,38 @@ class _Walk:
             if isinstance(stmt, Loop):
                 first = evaluate(stmt.first, names, self.stages)
                 end = evaluate(stmt.end, names, self.stages)
-                for value in range(first, end):
-                    self._spend(1)
-                    inner = k if stmt.var == "_" else value
-                    self._block(stmt, {**names, stmt.var: value}, inner, (*at, value))
+                self._run(stmt, range(first, max(first, end)), names, k, at)
             elif isinstance(stmt, If):
                 if holds(stmt.guard, names, self.stages):
-                    self._block(stmt, names, k, at)
+                    self._run(stmt, range(1), names, k, at)
             else:
                 self._instance(stmt, names, k)
 
-    def _block(
-        self, block: Loop | If, names: Mapping[str, int], k: int | None, at: tuple[int, ...]
-    ) -> None:
-        """The body of a loop or guard, from another K if it begins as it did there."""
+    def _run(
+        self, block: Loop | If, turns: range, names: Mapping[str, int], k: int | None,
+        at: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        """The turns of a loop (a guard is a loop of one turn): the first ones from another K, if
+        they begin as they did there."""
+        seq, uses, left, value = len(self.made), self.uses, self.left, turns.start
         key = (id(block), *at)
-        known = self.unroller.blocks.get(key)
-        seq, uses, left = len(self.made), self.uses, self.left
-        if known is not None and known.seq == seq and known.uses == uses:
+        known = self.unroller.turns.get(key)
+        if known is not None and known.begins(turns, seq, uses):
             self._spend(known.spent)
             self.made += known.made
-            self.uses = known.uses_after
-            return
-        self.body(block.body, names, k, at)
+            self.uses, value = known.uses_after, known.end
+        for turn in range(value, turns.stop):
+            if isinstance(block, If):
+                self.body(block.body, names, k, at)
+            else:
+                self._spend(1)
+                inner = k if block.var == "_" else turn
+                self.body(block.body, {**names, block.var: turn}, inner, (*at, turn))
         if not self.unroller.body_mentions_k(block):
             made, spent = self.made[seq:], left - self.left
-            self.unroller.blocks[key] = _Block(seq, uses, made, self.uses, spent)
+            self.unroller.turns[key] = _Turns(
+                seq, uses, turns.start, turns.stop, made, self.uses, spent
+            )
 
     def _instance(self, op: Op, names: Mapping[str, int], k: int | None) -> None:
         facts = self.unroller.facts_of(op)

@@ -252,6 +252,9 @@ class Schedule:
     def ring(self, name: str) -> Ring:
         return next(r for r in self.rings if r.name == name)
 
+    def barrier(self, name: str) -> Barrier:
+        return next(b for b in self.barriers if b.name == name)
+
     def buffer(self, name: str) -> Buffer:
         return next(b for b in self.buffers if b.name == name)
 

@@ -19,7 +19,8 @@ from schedgen.ir.effects import (
     RingBarrier,
     SlotRef,
 )
-from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms, evaluate
+from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms
+from schedgen.ir.indices import index_objections
 from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
@@ -215,47 +216,6 @@ def _executors_can_change(s: Schedule) -> Iterator[Objection]:
             yield f"`{op.text}`: `{op.keyword}` is executed by every warp of the role", op.place
 
 
-def _slabs_are_indexed(s: Schedule) -> Iterator[Objection]:
-    for role, op in _all_ops(s):
-        for access in op.effects().accesses:
-            at = access.location
-            if isinstance(at, SlotRef):
-                yield from _slab(s, role, op, at)
-            elif isinstance(at, BufferRef):
-                yield from _index(f"`{at.name}`", s.buffer(at.name).parts, at.part, role, op)
-        for end in (op.effects().wait, op.effects().signal):
-            if end is not None and isinstance(end.barrier, PlainBarrier):
-                name, index = end.barrier.name, end.barrier.index
-                size = next(b.size for b in s.barriers if b.name == name)
-                yield from _index(f"`{name}`", size, index, role, op)
-        sync = op.effects().sync
-        if sync is not None:
-            size = next(n.size for n in s.named if n.name == sync.name)
-            yield from _index(f"`{sync.name}`", size, sync.index, role, op)
-
-
-def _slab(s: Schedule, role: Role, op: Op, ref: SlotRef) -> Iterator[Objection]:
-    slabs = s.ring(ref.ring).slot(ref.slot).slabs
-    yield from _index(f"`{ref.ring}.{ref.slot}`", slabs, ref.slab, role, op)
-
-
-def _index(
-    what: str, size: int | None, index: Expr | None, role: Role, op: Op
-) -> Iterator[Objection]:
-    if size is None and index is not None:
-        yield f"{what} is a single one and takes no index", op.place
-    elif size is not None and index is None:
-        yield f"{what} has {size} parts: say which, as in {what[:-1]}[0]`", op.place
-    elif size is not None and index is not None:
-        if any(isinstance(a, Name) and a.name != "self" for a in atoms(index)):
-            return  # said by the row on scopes
-        for replica in range(role.replica_count):
-            value = evaluate(index, {"self": replica}, {})
-            if not 0 <= value < size:
-                who = role.label(replica)
-                yield f"{what[:-1]}[{index}]` is part {value} in {who}; there are {size}", op.place
-
-
 def _expressions(s: Schedule) -> Iterator[tuple[str, Expr, Place | None]]:
     for where, expr, place, _ in _scoped(s):
         yield where, expr, place
@@ -386,5 +346,5 @@ SPEC: tuple[Row, ...] = (
     Row("SG112", "divisors are positive numbers", _divisors_are_positive),
     Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),
     Row("SG120", "a buffer in a ring fits into a slot", _aliases_fit),
-    Row("SG106", "slabs are indexed, and inside their slot", _slabs_are_indexed),
+    Row("SG106", "slabs are indexed, and inside their slot", index_objections),
 )  # fmt: skip

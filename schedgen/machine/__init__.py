@@ -2,8 +2,8 @@
 
 Reading order: `barrier`, `program`, `compiler`, `memory`, `tensors`, `state`, `interpreter`,
 `ending`; then what drives it: `policy`, `execution`, `replay`, `problem`; and the search over all
-executions of a small case: `rows`, `tables`, `moves`, `ghosts`, `stubborn`, `reduction`,
-`explorer`; last, `shortening` and `retelling`, which tell a finding's witness.
+executions of a small case: `rows`, `tables`, `moves`, `first_run`, `ghosts`, `agents`, `stubborn`,
+`reduction`, `explorer`; last, `shortening` and `retelling`, which tell a finding's witness.
 """
 
 from schedgen.machine.execution import Outcome, execute

@@ -3,9 +3,9 @@
 It executes the machine of `moves` under every choice of who moves next (actors step by step, loads
 land, mma groups retire, stores drain) and collects the kinds of hazards that can be reached, each
 with a trace that `replay` follows.  Tile names stand for data.  A branch ends at its first hazard:
-what comes after is undefined.  On demand it goes on past hazards of data: which barrier completes
-when, and who waits for ever, does not depend on what is in memory.  States are remembered, so that
-an interleaving that leads where another has been is not followed twice; `reduction` says which
+what comes after is undefined.  On demand it goes on past some kinds: past hazards of data, say,
+since which barrier completes when does not depend on what is in memory.  States are remembered, so
+that an interleaving that leads where another has been is not followed twice; `reduction` says which
 moves need not be tried at all.
 
 Without reduction a trace is as short as any.  With it every step of a trace is needed: one without
@@ -33,6 +33,9 @@ DATA: frozenset[HazardKind] = frozenset(
     {"read-early", "wrong-tile", "wrong-box", "overwrite", "accumulator", "fence", "proxy"}
 )
 """Hazards of what is in memory and registers: no barrier and no wait depends on that."""
+
+COUNTING: frozenset[HazardKind] = frozenset({"count", "bytes", "phase"})
+"""Hazards of barriers: what comes after them is what the counters make of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +82,19 @@ class _Reached(Mapping[HazardKind, Trace]):
 
 
 def explore(
-    schedule: Schedule, *, k_tiles: int, budget: int, reduce: bool = True, go_on: bool = False
+    schedule: Schedule,
+    *,
+    k_tiles: int,
+    budget: int,
+    reduce: bool = True,
+    past: frozenset[HazardKind] = frozenset(),
 ) -> Exploration:
     """Follow every execution of a well-formed schedule, visiting at most ``budget`` states.
 
-    ``go_on``: past hazards of data, which change nothing about what may follow.
+    Hazards of the kinds in ``past`` do not end a branch.
     """
     program = compile_program(schedule, k_tiles=k_tiles)
-    search = _Search(program, reduce=reduce, harmless=DATA if go_on else frozenset())
+    search = _Search(program, reduce=reduce, past=past)
     complete = search.run(budget)
     return Exploration(reached=_Reached(search), states=len(search.origin), complete=complete)
 
@@ -94,9 +102,9 @@ def explore(
 class _Search:
     """A breadth-first search; ``ends`` has the state and last move of each kind's first sight."""
 
-    def __init__(self, program: Program, *, reduce: bool, harmless: frozenset[HazardKind]) -> None:
+    def __init__(self, program: Program, *, reduce: bool, past: frozenset[HazardKind]) -> None:
         self.program = program
-        self.harmless = harmless
+        self.past = past
         self.moves = Moves(program)
         self.reduction = Reduction(self.moves)
         self.reduce = reduce
@@ -132,14 +140,15 @@ class _Search:
         if self.reduce:
             for chosen in self.reduction.sufficient(state, steppers):
                 results = [(move, *self.moves.apply(state, move)) for move in chosen]
-                if not any(self._stops(found) for _, _, found in results):
+                going = [(m, after) for m, after, found in results if not self._stops(found)]
+                if going:
                     for move, _, found in results:
                         self._note(state, move, found)
-                    return [(move, after) for move, after, _ in results]
+                    return going
         return self._all(state, steppers)
 
     def _stops(self, found: tuple[Trouble, ...]) -> bool:
-        return any(trouble.kind not in self.harmless for trouble in found)
+        return any(trouble.kind not in self.past for trouble in found)
 
     def _note(self, state: State, move: Move, found: tuple[Trouble, ...]) -> None:
         for trouble in found:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import OutputBox, Touch
+from schedgen.machine.program import RESULTS, OutputBox, Touch
 
 
 class Open(NamedTuple):
@@ -33,8 +33,8 @@ class Objection(NamedTuple):
 class Slab:
     """One place: a slab of a stage, or a staging buffer.
 
-    ``tile`` is the K tile it holds, None where a store that names no tile filled it; ``box`` the
-    part of the output, where an accumulator was stored last.
+    ``tile`` is the K tile it holds, RESULTS after a store of an accumulator, None if there was
+    neither; ``box`` the part of the output, where an accumulator was stored last.
     ``unfenced`` holds the actors whose ordinary stores no proxy fence of theirs has followed.
     """
 
@@ -75,6 +75,8 @@ class Slab:
         """An ordinary store changes the place, and does not change which tile it holds; results
         are no tile."""
         self.filler, self.box = key, box
+        if box is not None:
+            self.tile = RESULTS
 
     def _collisions(self, access: Open) -> list[Objection]:
         new = access.touch
@@ -112,11 +114,9 @@ class Slab:
             holds = "no results" if self.box is None else str(self.box)
             message = f"holds {holds} where the reader means {named}"
             return [Objection("wrong-box", message, None)]
-        if meant is not None and self.box is not None:
-            message = f"holds results where the reader means tile {meant}"
-            return [Objection("wrong-tile", message, None)]
         if meant is not None and self.tile is not None and self.tile != meant:
-            message = f"holds tile {self.tile} where the reader means tile {meant}"
+            holds = "results" if self.tile == RESULTS else f"tile {self.tile}"
+            message = f"holds {holds} where the reader means tile {meant}"
             return [Objection("wrong-tile", message, None)]
         return []
 

@@ -2,10 +2,12 @@
 
 The same machine as `interpreter`, over flat tuples and without numbers.  Two kinds of hazards are
 added that no state of the hardware shows, since a barrier has no phase numbers: each contribution
-and each wait is *meant* for one phase, the one to which it is bound in a first run of the program;
-one that another execution binds to another phase is a hazard ("bytes" for bytes, "phase" for
-arrivals and waits, a lapped wait among them), and so is an arrival on a phase whose predecessor
-nobody has observed.  These ghosts stand beside the barriers and decide nothing.
+and each wait is *meant* for one phase, the one to which it is bound in a first run of the program,
+if it comes so far.  One that another execution binds to another phase, or comes to alone, is a
+hazard ("bytes" for bytes, "phase" for arrivals and waits, a lapped wait among them); so are a phase
+that completes with other contributions, and an arrival on a phase whose predecessor nobody has
+observed.  Turns of named barriers count like phases.  These ghosts stand beside the barriers and
+decide nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from schedgen.machine.first_run import FirstRun
 from schedgen.machine.hazard import HazardKind
-from schedgen.machine.program import Program, Touch
+from schedgen.machine.program import RESULTS, Program, Touch
 from schedgen.machine.rows import Row, State, packed, unpacked
 from schedgen.machine.state import BEFORE, INSIDE, RELEASED, Move
 from schedgen.machine.tables import Tables
@@ -33,21 +36,13 @@ class Moves:
     def __init__(self, program: Program) -> None:
         self.tables = Tables(program)
         self.meant: dict[tuple[int, int], int] = {}
+        self._made: dict[tuple[int, int], int] = {}  # contributions up to the end of a phase
+        self._entered: dict[tuple[int, int], int] = {}  # threads in a turn of a named barrier
+        self._knows = False  # whether the first run is over
         self._contents: dict[tuple[int, int | None], int] = {}  # filler's key, tile
         self._held: list[tuple[int, int | None]] = [(0, None)]
-        self._learn()
-
-    def _learn(self) -> None:
-        """Bind every contribution and wait by one run: round after round, everybody moves."""
-        state, moved = self.tables.first_state(), True
-        while moved:
-            moved = False
-            moves = self.enabled(state)
-            for move in moves:
-                if moved and move.kind == "actor" and not self.can_step(state, move.who):
-                    continue
-                state, _ = self.apply(state, move)
-                moved = True
+        FirstRun(self).complete()
+        self._knows = True
 
     # --- what is possible
     def can_step(self, state: State, actor: int) -> bool:
@@ -134,8 +129,7 @@ class Moves:
         tables, at = self.tables, state[actor]
         row, stage = tables.rows[actor][at // 3], at % 3
         if row.sync >= 0 and stage == BEFORE:
-            self._enter(new, actor, row)
-            return ()
+            return self._enter(new, actor, row)
         if row.ordinary and stage == BEFORE and row.fault != "negative-use":
             new[actor] = at + INSIDE
             return self._begin(state, new, actor, row)
@@ -146,24 +140,41 @@ class Moves:
             for touch in row.touches:
                 if touch.writes:
                     content = tables.contents + touch.place
-                    new[content] = self._content(row.key, self._held[state[content]][1])
+                    tile = RESULTS if touch.box else self._held[state[content]][1]
+                    new[content] = self._content(row.key, tile)
             return self._signal(new, row)
         if row.wait >= 0:
             return self._returned(new, row)
         return self._begin(state, new, actor, row) + self._signal(new, row)
 
-    def _enter(self, new: list[int], actor: int, row: Row) -> None:
+    def _enter(self, new: list[int], actor: int, row: Row) -> tuple[Trouble, ...]:
         """Enter a named barrier; the last to come lets everybody go."""
         tables = self.tables
+        name, limit = tables.program.named[row.sync]
+        found = self._meets(
+            row.twin, new[tables.rounds + row.sync], f"turn {{}} of {name}", "phase"
+        )
         new[actor] += INSIDE
         inside = [
             other for other in range(tables.actors)
             if new[other] % 3 == INSIDE and tables.rows[other][new[other] // 3].sync == row.sync
         ]  # fmt: skip
         threads = sum(tables.rows[other][new[other] // 3].threads for other in inside)
-        if threads >= tables.program.named[row.sync][1]:
+        if threads > limit:
+            found += (
+                Trouble("count", f"is one of {threads} threads in {name}, which counts {limit}"),
+            )
+        if threads >= limit:
+            turn = row.sync, new[tables.rounds + row.sync]
+            if not self._knows:
+                self._entered[turn] = threads
+            elif self._entered.get(turn) != threads and threads <= limit:
+                text = f"completes turn {turn[1]} of {name}, where another execution has others"
+                found += (Trouble("count", f"{text} in it"),)
+            new[tables.rounds + row.sync] += 1
             for other in inside:
                 new[other] += RELEASED - INSIDE
+        return found
 
     def _begin(self, state: State, new: list[int], actor: int, row: Row) -> tuple[Trouble, ...]:
         tables = self.tables
@@ -204,9 +215,7 @@ class Moves:
                 found.append(_EARLY)
             elif touch.box is not None and touch.box != tables.boxes.get(filler):
                 found.append(_WRONG_BOX)
-            elif touch.tile is not None and (
-                filler in tables.boxes or (tile is not None and tile != touch.tile)
-            ):
+            elif touch.tile is not None and tile is not None and tile != touch.tile:
                 found.append(_WRONG)
         if touch.asynchronous and state[tables.unfenced + place]:
             found.append(_PROXY)
@@ -250,7 +259,7 @@ class Moves:
         if row.signal < 0 or not (row.arrivals or row.expected):
             return ()
         found = self._bound(new, row.twin, row.signal, "phase" if row.arrivals else "bytes")
-        barrier = self.tables.barriers + row.signal
+        barrier, before = self.tables.barriers + row.signal, new[self.tables.phases + row.signal]
         if row.expected:
             self._count(new, row.signal, 0, row.expected)
         if row.arrivals and unpacked(new[barrier])[1] <= 0:
@@ -261,7 +270,7 @@ class Moves:
             found += (Trouble("phase", message),)
         for _ in range(row.arrivals):
             self._count(new, row.signal, 1, 0)
-        return found
+        return found + self._completed_as_meant(new, row.signal, before)
 
     def _land(self, new: list[int], number: int) -> tuple[Trouble, ...]:
         load = self.tables.loads[number]
@@ -269,8 +278,9 @@ class Moves:
         new[self.tables.contents + load.place] = self._content(load.key, load.tile)
         new[self.tables.unfenced + load.place] = 0
         found = self._bound(new, load.twin, load.barrier, "bytes")
+        before = new[self.tables.phases + load.barrier]
         self._count(new, load.barrier, 0, -load.delivered)
-        return found
+        return found + self._completed_as_meant(new, load.barrier, before)
 
     def _count(self, new: list[int], number: int, arrivals: int, amount: int) -> None:
         at = self.tables.barriers + number
@@ -291,13 +301,38 @@ class Moves:
     def _bound(
         self, new: list[int], twin: tuple[int, int], barrier: int, kind: HazardKind
     ) -> tuple[Trouble, ...]:
-        phase = new[self.tables.phases + barrier] >> 1
-        meant = self.meant.setdefault(twin, phase)
+        what = f"phase {{}} of {self.tables.program.barriers[barrier][0]}"
+        return self._meets(twin, new[self.tables.phases + barrier] >> 1, what, kind)
+
+    def _meets(
+        self, twin: tuple[int, int], phase: int, what: str, kind: HazardKind
+    ) -> tuple[Trouble, ...]:
+        """Whether something is bound to the same phase as in the first run."""
+        meant = self.meant.get(twin, None if self._knows else phase)
         if meant == phase:
+            self.meant[twin] = phase
+            return ()
+        if meant is None:
+            text = f"meets {what.format(phase)}, where another execution never comes to it"
+            return (Trouble("phase", text),)
+        text = f"meets {what.format(phase)}, where another execution has it in {what.format(meant)}"
+        return (Trouble(kind, text),)
+
+    def _completed_as_meant(self, new: list[int], barrier: int, before: int) -> tuple[Trouble, ...]:
+        """Whether a phase that completes does so in the first run, by the same contributions."""
+        phase = before >> 1
+        if new[self.tables.phases + barrier] >> 1 == phase:
+            return ()
+        made = self.tables.contributions(new, barrier)
+        if not self._knows:
+            self._made[barrier, phase] = made
+        meant = self._made.get((barrier, phase))
+        if meant == made:
             return ()
         name = self.tables.program.barriers[barrier][0]
-        text = f"meets phase {phase} of {name}, where another execution has it in phase {meant}"
-        return (Trouble(kind, text),)
+        other = "never completes it" if meant is None else "has other bytes in it"
+        text = f"completes phase {phase} of {name}, where another execution {other}"
+        return (Trouble("bytes", text),)
 
     def _content(self, key: int, tile: int | None) -> int:
         """The number of what a place holds."""

@@ -21,6 +21,9 @@ from schedgen.ir.schedule import WARP_THREADS, Buffer, If, Loop, Role, Schedule,
 NEVER = 1 << 60
 """A number of retired groups that is never reached: the mma was not committed."""
 
+RESULTS = -1 << 60
+"""In the place of a K tile: an accumulator was stored there."""
+
 
 class Turn(NamedTuple):
     """An executed op instance of a role replica; its ordinal is its index in the unrolling."""

@@ -14,9 +14,9 @@ nothing is put off for ever).  T is closed under two rules; w is any sequence of
 Why every hazard is kept.  Say w leads from here to a move m that goes wrong.  If a move of T occurs
 in w m, the first such is independent of all before it, so it may come first, and what m finds is
 the same.  If none does, every possible move t of T is independent of w m: t w m goes wrong at m,
-too.  That fails only if t itself goes wrong and ends the branch: then another T is taken, or all
-moves are tried.  A move that goes wrong only because of what others did depends on them; a write
-that meets an *open* read goes wrong at once, so ends of reads need not be looked for.
+too.  That fails only if each t itself goes wrong and ends the branch: then another T is taken, or
+all moves are tried.  A move that goes wrong only because of what others did depends on them; a
+write that meets an *open* read goes wrong at once, so ends of reads need not be looked for.
 
 Why exits are kept.  All roles ending with something in flight is a property of a state, and a
 completion changes it.  But w does not lead there: T keeps some actor from its end.
@@ -29,10 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schedgen.machine.agents import Agents, bits
 from schedgen.machine.moves import Moves
 from schedgen.machine.rows import State
 from schedgen.machine.state import Move
-from schedgen.machine.stubborn import Agents, Closure, bits
+from schedgen.machine.stubborn import Closure
 
 
 class Reduction:
@@ -42,9 +43,12 @@ class Reduction:
         self.moves, self.tables = moves, moves.tables
         self.agents = Agents(moves.tables)
         self._free = [
-            [not row.clash and row.wait < 0 and row.signal < 0 and row.sync < 0 for row in rows]
+            [
+                not row.clash and row.wait < 0 and row.signal < 0 and row.sync < 0
+                for row in rows[:-1]  # the last move may be the last of all
+            ] + [False]
             for rows in self.tables.rows
-        ]
+        ]  # fmt: skip
 
     def canonical(self, state: State) -> State:
         """The state with each pair of interchangeable sisters in order."""
@@ -65,7 +69,7 @@ class Reduction:
         closure = Closure(agents, state, steppers)
         found: set[int] = set()
         for seed in bits(possible):
-            chosen = closure.of(seed) & possible
+            chosen = closure.of(seed, possible)
             if chosen.bit_count() == 1:
                 yield [agents.move(chosen.bit_length() - 1)]
             else:

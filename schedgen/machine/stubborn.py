@@ -1,9 +1,8 @@
 """Closed sets of agents: who must be in a set so that nobody outside matters to its moves.
 
-Agents are the actors, the loads in flight, the queues of mma groups and of TMA stores; a set of
-them stands for their next moves.  Two more kinds of members are promises about everybody outside:
-no phase of some mbarrier completes, and some actor is not let go by the named barrier that it
-waits in.
+A set of `agents` stands for their next moves.  Two more kinds of members are promises about
+everybody outside: no phase of some mbarrier completes, and some actor is not let go by the named
+barrier that it waits in.
 
 Whoever is outside comes no further than the first wait that a member keeps unsatisfied.  So where
 something that an actor may still do matters to a move of the set, it is enough to stop the actor
@@ -26,85 +25,10 @@ on one mbarrier:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
+from schedgen.machine.agents import Agents, bits
 from schedgen.machine.rows import Closing, Row, State, unpacked
-from schedgen.machine.state import INSIDE, Move
-from schedgen.machine.tables import Tables
-
-
-class Agents:
-    """Numbers for the members of sets, and what does not depend on a state.
-
-    In this order: each actor; each actor inside of a named barrier; each mbarrier whose phase is
-    kept; each team's queue of groups; each actor's queue of stores; each load.
-    """
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
-        actors, barriers = tables.actors, len(tables.program.barriers)
-        self.inside, self.keep = actors, 2 * actors
-        self.retire = self.keep + barriers
-        self.drain = self.retire + len(tables.groups)
-        self.land = self.drain + actors
-        masks = tables.masks
-        named = range(len(tables.program.named))
-        self.arrivals = [masks.foot(arrives=1 << b) for b in range(barriers)]
-        self.bytes = [masks.foot(fills=1 << b) for b in range(barriers)]
-        self.tests = [masks.foot(tests=1 << key) for key in range(2 * barriers)]
-        self.entries = [masks.foot(entries=1 << n) for n in named]
-        self.comers = [self._comers(b) for b in range(barriers)]
-        self.waits = [_Waits(rows) for rows in tables.rows]
-        self._feet: dict[tuple[int, int], list[int]] = {}
-
-    def move(self, bit: int) -> Move:
-        """The next move of an agent."""
-        if bit < self.inside:
-            return Move("actor", bit, 0)
-        if bit >= self.land:
-            return Move("land", bit - self.land, 0)
-        if bit >= self.drain:
-            return Move("drain", bit - self.drain, 0)
-        return Move("retire", bit - self.retire, 0)
-
-    def feet(self, actor: int, start: int) -> list[int]:
-        """Everything that an actor touches from a position to each later one."""
-        found = self._feet.get((actor, start))
-        if found is None:
-            found = [0]
-            for row in self.tables.rows[actor][start:]:
-                found.append(found[-1] | row.foot)
-            self._feet[actor, start] = found
-        return found
-
-    def _comers(self, barrier: int) -> list[tuple[int, list[int]]]:
-        """Who arrives on a barrier, and how often before each position."""
-        found: list[tuple[int, list[int]]] = []
-        for actor, rows in enumerate(self.tables.rows):
-            counts = [row.arrivals if row.signal == barrier else 0 for row in rows]
-            if any(counts):
-                found.append((actor, list(accumulate(counts, initial=0))))
-        return found
-
-
-class _Waits:
-    """The waits of an actor, by what they wait for; those on named barriers apart."""
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.all: list[int] = []
-        self.of_key: dict[int, list[int]] = {}  # mbarrier and parity
-        self.groups: list[tuple[int, int]] = []  # position, retired groups that it needs
-        self.stores: list[tuple[int, int]] = []
-        for number, row in enumerate(rows):
-            if not row.blocking or row.sync >= 0 or row.fault is not None:
-                continue
-            self.all.append(number)
-            if row.wait >= 0:
-                self.of_key.setdefault(2 * row.wait + row.parity, []).append(number)
-            if row.groups:
-                self.groups.append((number, row.groups))
-            if row.stores:
-                self.stores.append((number, row.stores))
+from schedgen.machine.state import INSIDE
 
 
 class Closure:
@@ -116,21 +40,25 @@ class Closure:
     def __init__(self, agents: Agents, state: State, steppers: list[int]) -> None:
         self.agents, self.state, self.tables = agents, state, agents.tables
         self.at = [state[a] // 3 for a in range(self.tables.actors)]
+        self.begun = [agents.begun(a, state) for a in range(self.tables.actors)]
         self.steppers = frozenset(steppers)
         self.loads = bits(state[-1])
+        self.feet = [agents.feet(a, at, self.begun[a]) for a, at in enumerate(self.at)]
         self.members = self.todo = 0
         self.reach: list[int] = []
+        self._coming: dict[int, int] = {}  # how often those outside arrive, by barrier
 
-    def of(self, seed: int) -> int:
-        """A small closed set with the seed."""
+    def of(self, seed: int, possible: int) -> int:
+        """A small closed set with the seed, or all that is possible."""
         self.members = self.todo = 0
         self.reach = [end // 3 for end in self.tables.ends]
+        self._coming.clear()
         self._add(seed)
-        while self.todo:
+        while self.todo and possible & ~self.members:
             low = self.todo & -self.todo
             self.todo ^= low
             self._bring(low.bit_length() - 1)
-        return self.members
+        return self.members & possible
 
     # --- members
     def _add(self, bit: int) -> None:
@@ -161,9 +89,12 @@ class Closure:
 
     def _halt(self, actor: int, waits: Iterable[int]) -> None:
         """The actor comes no further than the first of the waits that is still ahead."""
+        at = self.at[actor]
         for number in waits:
-            if number >= self.at[actor]:
-                self.reach[actor] = min(self.reach[actor], number)
+            if number >= at:
+                if number < self.reach[actor]:
+                    self.reach[actor] = number
+                    self._coming.clear()
                 return
 
     def _bring(self, bit: int) -> None:
@@ -171,7 +102,9 @@ class Closure:
         agents, state, tables = self.agents, self.state, self.tables
         if bit < agents.inside:
             if bit in self.steppers:
-                self._next(tables.rows[bit][self.at[bit]])
+                self._next(bit, tables.rows[bit][self.at[bit]])
+                if 3 * self.at[bit] + 3 == tables.ends[bit]:
+                    self._finish(bit)
             elif state[bit] < tables.ends[bit]:
                 self._add(self._blocker(bit, self.at[bit]))
         elif bit < agents.keep:
@@ -188,9 +121,9 @@ class Closure:
         else:
             self._land(bit - agents.land)
 
-    def _next(self, row: Row) -> None:
+    def _next(self, actor: int, row: Row) -> None:
         """What matters to the next move of an actor."""
-        if row.clash:
+        if row.clash and not (row.collective and self.at[actor] < self.begun[actor]):
             self._who(row.clash)
         if row.wait >= 0:
             self._return(row.wait)
@@ -220,7 +153,7 @@ class Closure:
             loads = [n for n in loads if n not in flying]
         self._fill(load.barrier, loads)
         self._who(load.clash)
-        if not self._stays():
+        if not self._is_kept(self._unfinished()):
             self._add(self.agents.keep + load.barrier)
             self._stay()
 
@@ -273,20 +206,37 @@ class Closure:
                 self._add(agents.land + flying[0])
 
     def _limit(self, barrier: int, most: int) -> None:
-        """Leave those outside at most so many arrivals."""
+        """Leave those outside at most so many arrivals: at first, one each of those who wait for
+        an mbarrier in between."""
         for actor, counts in self.agents.comers[barrier]:
-            while (excess := self._comes(barrier) - most) > 0:
-                at, reach = self.at[actor], self.reach[actor]
-                mine = counts[reach] - counts[at]
-                if not mine:
-                    break
-                allowed = counts[at] + max(mine - excess, 0)
-                self._stop(actor, next(n for n in range(at, reach) if counts[n + 1] > allowed))
+            if self._comes(barrier) > most and self._mine(actor, counts) > 1:
+                second = self._arrival(actor, counts, 1)
+                blocker = self._blocked_before(actor, second)
+                if self.agents.keep <= blocker < self.agents.retire:
+                    self._add(blocker)
+        for actor, counts in self.agents.comers[barrier]:
+            while (excess := self._comes(barrier) - most) > 0 and self._mine(actor, counts):
+                allowed = max(self._mine(actor, counts) - excess, 0)
+                self._stop(actor, self._arrival(actor, counts, allowed))
+
+    def _mine(self, actor: int, counts: list[int]) -> int:
+        """How often an actor may still arrive."""
+        return counts[self.reach[actor]] - counts[self.at[actor]]
+
+    def _arrival(self, actor: int, counts: list[int], allowed: int) -> int:
+        """The first arrival that is more than so many."""
+        at = self.at[actor]
+        return next(n for n in range(at, len(counts)) if counts[n + 1] > counts[at] + allowed)
 
     def _comes(self, barrier: int) -> int:
         """How often those outside may arrive at most."""
-        comers, at, reach = self.agents.comers[barrier], self.at, self.reach
-        return sum(counts[reach[actor]] - counts[at[actor]] for actor, counts in comers)
+        known = self._coming.get(barrier)
+        if known is None:
+            reach, at, known = self.reach, self.at, 0
+            for actor, counts in self.agents.comers[barrier]:
+                known += counts[reach[actor]] - counts[at[actor]]
+            self._coming[barrier] = known
+        return known
 
     def _is_seen(self, barrier: int) -> bool:
         return bool(self.state[self.tables.phases + barrier] & 1)
@@ -310,31 +260,34 @@ class Closure:
 
     def _actors(self, mask: int) -> None:
         """Stop the actors before they do something of the mask."""
-        for actor, at in enumerate(self.at):
-            length = self.reach[actor] - at
-            if length > 0:
-                feet = self.agents.feet(actor, at)
-                if feet[length] & mask:
-                    self._stop(actor, at + _first(feet, mask))
+        reach = self.reach
+        for actor, (at, feet) in enumerate(zip(self.at, self.feet, strict=True)):
+            length = reach[actor] - at
+            if length > 0 and feet[length] & mask:
+                self._stop(actor, at + _first(feet, mask))
 
     def _stop(self, actor: int, number: int) -> None:
-        """Keep an actor from executing a row: at the last unsatisfied wait before, one on an
-        mbarrier if possible; if there is none, its next move joins."""
+        """Keep an actor from executing a row, by its next move if there is no other way."""
         if self.reach[actor] <= number:
             return
+        blocker = self._blocked_before(actor, number)
+        if blocker < 0:
+            row = self.tables.rows[actor][self.at[actor]]
+            is_inside = row.sync >= 0 and self.state[actor] % 3 == INSIDE
+            blocker = self.agents.inside + actor if is_inside else actor
+        self._add(blocker)
+
+    def _blocked_before(self, actor: int, number: int) -> int:
+        """What keeps an actor from coming past a row: the last unsatisfied wait on an mbarrier, or
+        of other waits some; -1 if there is none."""
         agents, at, other = self.agents, self.at[actor], -1
         for wait in reversed(agents.waits[actor].all):
             if at <= wait <= number:
                 blocker = self._blocker(actor, wait)
                 if agents.keep <= blocker < agents.retire:
-                    self._add(blocker)
-                    return
+                    return blocker
                 other = max(other, blocker)
-        row = self.tables.rows[actor][at]
-        if other < 0:
-            is_inside = row.sync >= 0 and self.state[actor] % 3 == INSIDE
-            other = agents.inside + actor if is_inside else actor
-        self._add(other)
+        return other
 
     def _blocker(self, actor: int, number: int) -> int:
         """The member that keeps a wait unsatisfied; -1 if it is satisfied now."""
@@ -350,27 +303,29 @@ class Closure:
             return agents.drain + actor
         return -1
 
-    def _stays(self) -> bool:
-        """Whether somebody is kept from its end, if not all are there."""
-        state, ends = self.state, self.tables.ends
-        left = [a for a, end in enumerate(ends) if state[a] < end]
-        return not left or any(3 * self.reach[a] < ends[a] for a in left)
-
     def _stay(self) -> None:
         """Keep somebody from its end: what is in flight then goes wrong."""
-        if not self._stays():
-            state, ends = self.state, self.tables.ends
-            actor = next(a for a, end in enumerate(ends) if state[a] < end)
-            self._stop(actor, ends[actor] // 3 - 1)
+        left = self._unfinished()
+        if left and not self._is_kept(left):
+            self._stop(left[0], self.tables.ends[left[0]] // 3 - 1)
 
+    def _finish(self, actor: int) -> None:
+        """The last move of an actor; after that of all actors nothing completes any more."""
+        left = [a for a in self._unfinished() if a != actor]
+        if not left:
+            for number in self.loads:
+                self._add(self.agents.land + number)
+            for queue in range(self.agents.retire, self.agents.land):
+                self._add(queue)
+        elif not self._is_kept(left):
+            self._stop(left[0], self.tables.ends[left[0]] // 3 - 1)
 
-def bits(mask: int) -> list[int]:
-    """The numbers of the bits that are set."""
-    found: list[int] = []
-    while mask:
-        found.append((mask & -mask).bit_length() - 1)
-        mask &= mask - 1
-    return found
+    def _unfinished(self) -> list[int]:
+        return [a for a, end in enumerate(self.tables.ends) if self.state[a] < end]
+
+    def _is_kept(self, actors: list[int]) -> bool:
+        """Whether one of the actors does not come to its end."""
+        return any(3 * self.reach[a] < self.tables.ends[a] for a in actors)
 
 
 def _first(feet: list[int], mask: int) -> int:

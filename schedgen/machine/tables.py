@@ -7,6 +7,7 @@ execution is one flat tuple, and the offsets of its parts are here:
     actors     3 * position + stage (BEFORE, INSIDE, RELEASED)
     barriers   parity, pending arrivals and pending bytes: all that decides behaviour
     phases     2 * completed phases + whether somebody saw the last of them: ghosts, for judging
+    rounds     how often each named barrier let its threads go: ghosts, too
     contents   number of what a place holds (filler and tile)
     unfenced   of each place: actors whose ordinary stores no proxy fence of theirs has followed
     retired    groups, of each team
@@ -20,6 +21,7 @@ retired groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 
 from schedgen.ir.effects import Engine
 from schedgen.machine.hazard import HazardKind
@@ -38,7 +40,8 @@ class Tables:
         places, barriers = len(program.places), len(program.barriers)
         self.barriers = self.actors
         self.phases = self.barriers + barriers
-        self.contents = self.phases + barriers
+        self.rounds = self.phases + barriers
+        self.contents = self.rounds + len(program.named)
         self.unfenced = self.contents + places
         self.retired = self.unfenced + places
         self.drained = self.retired + len(teams)
@@ -66,6 +69,11 @@ class Tables:
             sum(1 << n for n, other in enumerate(self.loads) if other.key == load.key)
             for load in self.loads
         ]
+        self._loads_on = [
+            sum(1 << n for n, load in enumerate(self.loads) if load.barrier == barrier)
+            for barrier in range(barriers)
+        ]
+        self._contributors = [self._signals(barrier) for barrier in range(barriers)]
         self.visitors = [self._visitors(place) for place in range(places)]
         self.last_groups = [_last([g.mma for g in t.groups]) for t in teams]
         self.last_batches = [_last([b.stores for b in a.batches]) for a in actors]
@@ -78,8 +86,13 @@ class Tables:
         program = self.program
         barriers = [packed(0, count, 0) for _, count in program.barriers]
         seen = [1] * len(barriers)  # of phase -1 there is nothing to see
-        rest = len(program.places) * 2 + len(program.teams) + self.actors
+        rest = len(program.named) + len(program.places) * 2 + len(program.teams) + self.actors
         return (*[0] * self.actors, *barriers, *seen, *[0] * rest, 0)
+
+    def contributions(self, state: list[int], barrier: int) -> int:
+        """How often a barrier has counted something so far."""
+        made = sum(counts[state[actor] // 3] for actor, counts in self._contributors[barrier])
+        return made - (state[-1] & self._loads_on[barrier]).bit_count()
 
     # --- numbers
     def _key(self, actor: int, seq: int) -> int:
@@ -93,11 +106,12 @@ class Tables:
         """Sisters that can change places: nothing in the state or in others tells them apart."""
         if len(actors) < 3:
             return []
-        code = self.program.actors[actors[1]].code
+        first, second = (self.program.actors[a] for a in actors[1:3])
         plain = all(
             i.sync is None and i.effects.fence != "proxy"
             and (not i.touches or i.effects.engine is Engine.TENSOR)
-            for i in code
+            and (i.signalled is None or first.threads == second.threads)
+            for i in first.code
         )  # fmt: skip
         return [(actors[1], actors[2])] if plain else []
 
@@ -136,8 +150,8 @@ class Tables:
             ordinary=engine is Engine.WARP and bool(here.touches), load=load,
             collective=engine is Engine.TENSOR, fences=here.effects.fence == "proxy",
             signal=-1 if here.signalled is None else here.signalled,
-            arrivals=0 if signal is None else signal.arrivals,
-            expected=0 if signal is None else signal.expected,
+            arrivals=0 if signal is None else signal.arrivals * len(known.warps),
+            expected=0 if signal is None else signal.expected * len(known.warps),
             threads=known.threads, foot=foot, clash=clash,
         )  # fmt: skip
 
@@ -231,6 +245,18 @@ class Tables:
             for position, mate in enumerate(self.rows[other])
             if other != actor and mate.key == row.key
         )
+
+    def _signals(self, barrier: int) -> list[tuple[int, list[int]]]:
+        """Who contributes to a barrier, and how often before each position."""
+        found: list[tuple[int, list[int]]] = []
+        for actor, rows in enumerate(self.rows):
+            counts = [
+                int(r.signal == barrier and bool(r.arrivals or r.expected or r.load >= 0))
+                for r in rows
+            ]
+            if any(counts):
+                found.append((actor, list(accumulate(counts, initial=0))))
+        return found
 
     def _visitors(self, place: int) -> list[int]:
         """Actors with ordinary accesses of a place."""

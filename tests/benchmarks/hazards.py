@@ -1,16 +1,16 @@
 """The hazard benchmark: every single edit of some kernels, and real bugs, judged and judged again.
 
 ``python -m tests.benchmarks.hazards --write docs/hazards.md`` runs everything and writes the tables
-of that page; all but the ms column is the same each time.  ``--kernel NAME`` runs one.
+of that page; all but the times is the same in each run.  ``--kernel V5`` tries one column alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
+import resource
 import statistics
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -20,9 +20,9 @@ from pathlib import Path
 
 import schedgen as sg
 from schedgen.ir.schedule import Schedule
-from tests.benchmarks.evidence import STATES, Judged, judged
+from tests.benchmarks.evidence import Judged, judged
 from tests.benchmarks.mutations import OPERATORS, mutants
-from tests.real_bugs.cases import CASES, DISAGREES, Case, header
+from tests.real_bugs.cases import CASES, DISAGREES, KINDS, Case, header
 
 KERNELS = {
     "V4": "hopper_matmul_v4",
@@ -129,7 +129,7 @@ def _summary(everything: Sequence[Judged], seconds: float) -> Iterator[str]:
     real = total - r["equivalent"] - r["unsupported"]
     rate = 100 * (r["killed"] + r["false alarm"]) / real if real else 100.0
     machine = f"{date.today()}, {platform.machine()}, Python {platform.python_version()}"
-    yield f"{machine}, {PROCESSES} processes, {seconds / 60:.0f} minutes."
+    yield f"{machine}, {seconds / 60:.0f} minutes of one processor."
     yield ""
     yield (
         f"**{total} mutants, {r['killed']} killed, {r['equivalent']} equivalent, "
@@ -157,7 +157,7 @@ def _details(found: dict[str, list[Judged]], everything: Sequence[Judged]) -> It
     yield ""
     yield "Codes of the killed: " + _counts(dict(sorted(codes.items()))) + "."
     odd = [
-        f"- {j.result}, {title}: {j.operator}, {j.label} ({', '.join(j.codes) or j.how}; {j.how})"
+        f"- {j.result}, {title}: {j.operator}, {j.label} ({'; '.join([*j.codes, j.how])})"
         for title, name in KERNELS.items()
         for j in found.get(name, [])
         if j.result in RESULTS[2:] or j.how in ("not shown", "work done twice")
@@ -188,6 +188,9 @@ def real_bug_page() -> Iterator[str]:
         f"**{len(CASES)} cases: {states['in']} in, {states['part']} in part, {states['out']} out; "
         f"{len(bad)} bad forms, {len(good)} good ones; {len(others)} judged otherwise.**"
     )
+    yield ""
+    told = [f"{kind} {'/'.join(codes)}" for kind, codes in KINDS.items() if codes]
+    yield f"Kinds of the reports and the codes that tell them: {', '.join(told)}."
     yield ""
     yield "| case | kind | in | form: verdict | remark |"
     yield "| --- | --- | --- | --- | --- |"
@@ -230,18 +233,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PAGE", help="rewrite the tables of a page")
     parser.add_argument("--kernel", action="append", choices=list(KERNELS), help="only these")
+    parser.add_argument("--bugs", action="store_true", help="the table of real bugs alone")
     asked = parser.parse_args()
-    start = time.monotonic()
-    found = run([KERNELS[title] for title in asked.kernel or KERNELS])
-    mutations = list(mutation_page(found, time.monotonic() - start))
-    bugs = list(real_bug_page())
-    print("\n".join([*mutations, "", *bugs]))
-    print(f"({STATES} states per mutant)", file=sys.stderr)
-    if asked.write is not None:
-        page = written(asked.write.read_text(encoding="utf-8"), "mutations", mutations)
-        asked.write.write_text(written(page, "real bugs", bugs), encoding="utf-8")
-    wrong = {"missed", "false alarm"}
-    return int(any(j.result in wrong for ones in found.values() for j in ones))
+    if asked.kernel and asked.write:
+        parser.error("a page has all kernels: `--write` goes without `--kernel`")
+    parts, wrong = {"real bugs": list(real_bug_page())}, False
+    if not asked.bugs:
+        found = run([KERNELS[title] for title in asked.kernel or KERNELS])
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        parts["mutations"] = list(mutation_page(found, seconds))
+        wrong = any(j.result in ("missed", "false alarm") for js in found.values() for j in js)
+    for name, lines in parts.items():
+        print("\n".join([*lines, ""]))
+        if asked.write is not None:
+            page = asked.write.read_text(encoding="utf-8")
+            asked.write.write_text(written(page, name, lines), encoding="utf-8")
+    return int(wrong)
 
 
 if __name__ == "__main__":

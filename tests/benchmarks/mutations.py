@@ -258,7 +258,7 @@ def _barrier(schedule: Schedule, op: ops.Op) -> Iterator[ops.Op]:
     if isinstance(ref, PlainBarrier):
         for barrier in schedule.barriers:
             if barrier.name != ref.name:
-                other = PlainBarrier(barrier.name)
+                other = replace(ref, name=barrier.name)
                 yield dataclasses.replace(op, barrier=other)  # pyright: ignore[reportCallIssue]
     if isinstance(op, ops.Advance):
         yield from (replace(op, ring=r.name) for r in schedule.rings if r.name != op.ring)

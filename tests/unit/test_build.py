@@ -18,10 +18,10 @@ from schedgen.build import (
     ToolchainMissing,
     build_kernel,
     find_toolchain,
-    launch,
     load_script,
 )
 from schedgen.build import toolchain as tools
+from schedgen.build.launch import launch
 from schedgen.build.report import read_report
 from schedgen.emit import emit_tilus
 from schedgen.ir.parser import parse

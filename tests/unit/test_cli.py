@@ -211,8 +211,8 @@ def test_demo_shows_the_whole_way(tmp_path):
     target = tmp_path / "v5.py"
     result = schedgen("demo", "-o", target)
     assert result.code == 0
-    for words in ("V4", "wait 1\n", "release tma.empty lag 1", "proved for every K >= 0", str(target),
-                  "right, relative error"):  # fmt: skip
+    for words in ("V4", "wait 1\n", "release tma.empty lag 1", "proved for every K >= 0",
+                  str(target), "right, relative error"):  # fmt: skip
         assert words in result.out
     assert target.read_text() == schedgen("emit", "hopper_matmul_v5").out
 

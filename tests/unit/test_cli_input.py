@@ -126,7 +126,7 @@ def test_run_refuses_sizes_that_tma_cannot_address(sizes):
 
 
 def test_run_on_a_gpu_that_is_not_there():
-    from schedgen.api import cuda_reason
+    from schedgen.running import cuda_reason
 
     if cuda_reason() is None:
         pytest.skip("there is a GPU here")
@@ -193,3 +193,11 @@ def test_full_standard_output_is_one_sentence():
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot write the output")
     assert "Traceback" not in done.stderr
+
+
+def test_a_slab_that_changes_in_the_loop_is_judged(tmp_path):
+    file = tmp_path / "turning.sched"
+    file.write_text(changed(V4, ("mma acc, tma.A[self]", "mma acc, tma.A[k % 2]")))
+    result = schedgen("check", file)
+    assert (result.code, result.err) == (1, "")
+    assert "SG211" in result.out

@@ -175,7 +175,7 @@ REFUSED = [
     ("    fence\n", "    read tma.B\n", "read"),
     ("    release tma.empty lag 1\n", "    release tma.empty lag 1 by all\n", "by all"),
     ("load tma.B k", "load tma.B k / 2", "divides"),
-    ("load tma.A[0] k", "load tma.A[k] k", "slab"),
+    ("load tma.A[0] k", "load tma.A[k % 2] k", "slab"),
     ("role consumer[2] warpgroup", "role consumer[2] warps 8", "8 warps"),
     ("acc acc : f32", "buffer out : f16 64x96\nacc acc : f32", "slabs of 64 columns"),
     ("acc acc : f32", "buffer out : f32 64x64\nacc acc : f32", "of f16 or bf16"),

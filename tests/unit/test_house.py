@@ -59,4 +59,12 @@ def test_schedule_has_no_verbs():
 
     public = {n for n in vars(Schedule) if not n.startswith("_")}
     fields = set(Schedule.__dataclass_fields__)
-    assert public - fields == {"ring", "buffer", "storage", "accumulator", "stages", "warps"}
+    assert public - fields == {
+        "ring",
+        "barrier",
+        "buffer",
+        "storage",
+        "accumulator",
+        "stages",
+        "warps",
+    }

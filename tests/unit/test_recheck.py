@@ -15,7 +15,7 @@ TESTS = Path(__file__).parents[1]
 GOOD = [TESTS / "known_good" / f"{name}.sched" for name in (
     "b29_sync_before_the_release", "depth_grows_late", "named_barrier_every_iteration",
     "outer_loop_of_two_column_halves", "prefetch_after_the_mma", "staged_buffer_used_again",
-    "staged_in_the_ring", "staged_in_turns", "third_role_hands_stages_back",
+    "staged_in_the_ring", "staged_in_turns", "staged_in_two_rings", "third_role_hands_stages_back",
     "two_loops_second_in_flight", "v2", "v5_two_rings_first_deeper",
 )]  # fmt: skip
 
@@ -67,3 +67,19 @@ def test_a_block_that_is_no_turn_is_found(change):
     block = value["certificate"]["stretches"][0]["blocks"]["1"]
     block[:] = [block[0] + change[0], block[1] + change[1]]
     assert list(complaints(value)) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("v5_two_stages", False), ("staged_in_the_ring", True)]
+)
+def test_a_buffer_in_a_ring_needs_every_remainder_of_k(name, expected):
+    value = value_of(sg.load(TESTS / "known_good" / f"{name}.sched"))
+    (stretch,) = value["certificate"]["stretches"]
+    stretch["left"] = stretch["columns"] - stretch["right"]
+    assert any("do not meet" in text for text in complaints(value)) is expected
+
+
+def test_the_script_is_as_long_as_the_readme_says():
+    lines = (TESTS / "recheck.py").read_text(encoding="utf-8").count("\n")
+    assert f"`tests/recheck.py` ({lines} lines" in (TESTS.parent / "README.md").read_text("utf-8")
+    assert lines <= 80

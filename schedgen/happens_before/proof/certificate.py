@@ -57,8 +57,8 @@ column by an edge whose end, or beginning, is before its counterpart of the next
 every order that G_K' has, K' being K less some laps, between counterparts; K' <= N can be chosen
 so that u and v keep their stages.  If some edge leads back, there must be one stretch, and N leaves
 T columns more, a lap among them, so that (1) finds every stage.  A buffer that lies in a ring names
-a stage and no use, so which columns meet it depends on K modulo the lap; N then leaves a lap more,
-so that every remainder has a K <= N whose cuts are all settled.
+a stage and no use, so which columns meet it depends on K modulo the lap; N then leaves a lap more
+(common to all rings with buffers), so that every remainder has a K <= N whose cuts are settled.
 
 (4) Obligations that name "some" or "the last" event (an observer of a phase, a fence, the last
 write before a read) are met in G_N by events that are near or before all; their counterparts meet
@@ -75,7 +75,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import gcd
+from math import gcd, lcm
 
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.proof.columns import Columns, Shape
@@ -241,10 +241,10 @@ class _Prover:
         )  # fmt: skip
 
     def _alias_lap(self) -> int:
-        """A lap of the rings in which buffers lie: the K that stand for all larger ones have every
-        remainder, with all cuts settled."""
+        """A common lap of the rings in which buffers lie: the K that stand for all larger ones have
+        every remainder, with all cuts settled."""
         rings = {b.alias.ring for b in self.schedule.buffers if b.alias is not None}
-        return max((self.schedule.ring(ring).stages for ring in rings), default=0)
+        return lcm(*(self.schedule.ring(ring).stages for ring in rings)) if rings else 0
 
     def _lap(self, stretches: Sequence[Stretch]) -> int:
         laps = [
