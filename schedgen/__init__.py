@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 # The packages first: later imports of them must not take the places of the functions below.
 import schedgen.build
-import schedgen.emit  # noqa: F401
+import schedgen.emit
+import schedgen.predict  # noqa: F401
 from schedgen.api import (
     CannotEmit,
     Refused,
@@ -24,6 +25,7 @@ from schedgen.api import (
     limits,
     load,
     parse,
+    predict,
     replay_finding,
     run,
 )
@@ -36,22 +38,25 @@ from schedgen.pipeline import Pass, PassStopped, Pipeline
 
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+    from schedgen.predict import CannotPredict, Prediction
     from schedgen.running import RunResult
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
-    "replay_finding", "run", "show",
+    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed",
+    "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused", "RunResult",
+    "Schedule", "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit",
+    "limits", "load", "parse", "predict", "replay_finding", "run", "show",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Names of what builds and runs kernels, imported when they are asked for."""
+    """Names of what builds, runs and predicts kernels, imported when they are asked for."""
     if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
         return getattr(import_module("schedgen.build"), name)
+    if name in ("CannotPredict", "Prediction"):
+        return getattr(import_module("schedgen.predict"), name)
     if name == "RunResult":
         return import_module("schedgen.running").RunResult
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from schedgen.emit import EmitUnsupported
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
+    from schedgen.predict import Prediction
     from schedgen.running import RunResult
 
 Trips = Literal["all"] | int | tuple[int, int]
@@ -129,6 +130,27 @@ def limits(schedule: Schedule, *, progress: Callable[[str], None] | None = None)
     schedule = placed(schedule)
     verdict = _judged(schedule, unsafe=False, verb="measured")
     return measured(schedule, verdict, progress=progress)
+
+
+def predict(
+    schedule: Schedule, *, shape: tuple[int, int, int], clock: float | None = None
+) -> Prediction:
+    """The time of a schedule on ``shape`` (m, n, k, in elements) on an H200, in cycles and ms.
+
+    ``clock`` is in GHz, None the one that was measured; cycles do not depend on it.  Raises
+    `IllFormed` (SG116) for sizes that cannot run, `Refused` for a schedule that is not proved,
+    `CannotPredict` where the turns of its loop do not repeat.
+    """
+    from schedgen.predict import h200
+    from schedgen.predict import predict as predict_proved
+
+    m, n, k = shape
+    require_rows(schedule, n=n, k=k)
+    if min(m, n) < 1:
+        raise IllFormed(code="SG116", message="m and n must be 1 or more", place=None)
+    schedule = placed(schedule)
+    _judged(schedule, unsafe=False, verb="predicted")
+    return predict_proved(schedule, shape=shape, numbers=h200(), clock=clock)
 
 
 def replay_finding(value: object, number: int = 1) -> Retelling:

@@ -33,11 +33,12 @@ def test_data_files_are_declared():
     data = PROJECT["tool"]["setuptools"]["package-data"]
     kept = {".py", ".pyc"}
     loose = {p for p in (ROOT / "schedgen").rglob("*") if p.is_file() and p.suffix not in kept}
-    wanted = {"schedgen.lark", "py.typed", "schedule.lark"}
+    wanted = {"schedgen.lark", "py.typed", "schedule.lark", "h200.json"}
     assert {p.name for p in loose} <= wanted
     assert "*.lark" in data["schedgen.ir"]
     assert "py.typed" in data["schedgen"]
     assert "*.toml" in data["schedgen.kernels"]
+    assert "*.json" in data["schedgen.predict"]
 
 
 def test_links_point_at_the_folders():
