@@ -75,11 +75,11 @@ class Prepared:
 def predictions(schedule: Schedule, shapes: Iterable[Shape]) -> dict[str, float]:
     """Milliseconds by shape, as far as this schedgen can tell them."""
     predict = prediction()
-    told = {shape_text(s): predict(schedule, s) for s in shapes} if predict else {}
+    told = {shape_text(s): predict(schedule, *s) for s in shapes} if predict else {}
     return {shape: ms for shape, ms in told.items() if ms is not None and math.isfinite(ms)}
 
 
-def prediction() -> Callable[[Schedule, Shape], float | None] | None:
+def prediction() -> Callable[[Schedule, int, int, int], float | None] | None:
     """`schedgen.predict.predicted_ms`, where this schedgen has it."""
     if importlib.util.find_spec("schedgen.predict") is None:
         return None

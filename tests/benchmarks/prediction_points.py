@@ -84,29 +84,6 @@ OTHER_SHAPES: tuple[Point, ...] = tuple(
 )
 
 
-def suite_text() -> str:
-    """All points as a suite of `schedgen bench`; tests/benchmarks/prediction.toml is this text."""
-    shapes = ", ".join(f'"{_shape_text(shape)}"' for shape in SHAPES)
-    lines = [
-        "# What `schedgen predict` is calibrated and tested on (docs/predict.md), for",
-        "# `schedgen bench --suite tests/benchmarks/prediction.toml --cycles`; written by",
-        "# `python -m tests.benchmarks.prediction_points`.",
-        "", f"shapes = [{shapes}]", f'cycles-shapes = ["{_shape_text(SQUARE)}"]', "peers = []",
-    ]  # fmt: skip
-    elsewhere = {p.label for p in OTHER_SHAPES}
-    for point in (*CALIBRATION.values(), *TEST):
-        lines += ["", "[[contestant]]", f'label = "{point.label}"', f'input = "{point.kernel}"']
-        if point.pipeline:
-            lines.append(f'pipeline = "{point.pipeline}"')
-        if point.shapes != SHAPES and point.label not in elsewhere:
-            lines.append(f'shapes = ["{_shape_text(SQUARE)}"]')
-    return "\n".join(lines) + "\n"
-
-
-def _shape_text(shape: Shape) -> str:
-    return "x".join(map(str, shape))
-
-
 class Measured(NamedTuple):
     """Burst milliseconds, and cycles where they were counted."""
 
@@ -152,7 +129,3 @@ def _bench_rows(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 "shape": of_shape["shape"], "burst_ms": row["burst"]["ms"]["median"],
                 "cycles": None if cycles is None else round(cycles),
             }  # fmt: skip
-
-
-if __name__ == "__main__":
-    print(suite_text(), end="")

@@ -12,11 +12,11 @@ from tests.benchmarks import calibrate
 from tests.benchmarks.calibrate import fitted, of, report, spearman
 from tests.benchmarks.prediction_points import (
     CALIBRATION,
+    OTHER_SHAPES,
     SQUARE,
     TEST,
     Measured,
     read_results,
-    suite_text,
     text_of,
 )
 
@@ -43,12 +43,16 @@ def test_schedule_is_proved_and_listed(point):
     assert not point.pipeline or f"`{point.pipeline}`" in page
 
 
-def test_suite_has_every_point():
-    """`python -m tests.benchmarks.prediction_points > tests/benchmarks/prediction.toml`."""
-    path = ROOT / "tests" / "benchmarks" / "prediction.toml"
-    assert path.read_text(encoding="utf-8") == suite_text()
-    suite = tomllib.loads(suite_text())
-    assert len(suite["contestant"]) == len(CALIBRATION) + len(TEST)
+def test_the_suite_of_the_ladder_measures_every_point():
+    suite = tomllib.loads((ROOT / "kernels" / "ladder.toml").read_text(encoding="utf-8"))
+    everywhere = suite["shapes"]
+    measured = {
+        text_of(c["input"], c.get("pipeline", "")): c.get("shapes", everywhere)
+        for c in suite["contestant"] if not c.get("static-k")
+    }  # fmt: skip
+    for point in (*CALIBRATION.values(), *TEST, *OTHER_SHAPES):
+        wanted = {"x".join(map(str, shape)) for shape in point.shapes}
+        assert wanted <= set(measured[text_of(point.kernel, point.pipeline)]), point.label
 
 
 def test_rank_correlation():
