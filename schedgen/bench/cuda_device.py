@@ -15,7 +15,7 @@ from typing import Any
 
 from schedgen.bench.request import Contestant, Shape
 from schedgen.bench.timing import Launch
-from schedgen.build import LoadedScript, launch, load_script
+from schedgen.build.launch import LoadedScript, launch, load_script
 
 PACKAGES = ("torch", "triton", "tilus", "apache-tvm-ffi", "cuda-bindings")
 STABLE = ("name", "driver_version", "power.limit", "clocks.max.sm", "clocks.max.mem")
