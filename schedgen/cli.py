@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -23,6 +23,7 @@ from schedgen import __version__, api
 from schedgen.bench.command import bench
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
+from schedgen.forecast import predict
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.axioms import AXIOMS
 from schedgen.ir.printer import to_text
@@ -32,19 +33,17 @@ from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
+    EXIT,
     build_text,
     deliver,
     print_findings,
     progress_line,
+    read,
     run_text,
     status,
+    stop,
     write,
 )
-
-EXIT = {
-    Outcome.REFUTED: 1, Outcome.UNSUPPORTED: 3, Outcome.BUDGET: 3, Outcome.CHECKED: 0,
-    Outcome.PROVED: 0,
-}  # fmt: skip
 
 FORMAT = click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -63,22 +62,7 @@ def cli() -> None:
 
 
 cli.add_command(bench)
-
-
-def read(source: str) -> Schedule:
-    """The schedule that INPUT names."""
-    if source != "-":
-        return api.load(source)
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
-    return api.parse(text, name="<stdin>")
-
-
-def stop(text: str, code: int) -> NoReturn:
-    click.echo(text.rstrip("\n"), err=True)
-    raise SystemExit(code)
+cli.add_command(predict)
 
 
 @contextlib.contextmanager
@@ -225,33 +209,6 @@ def limits(source: str, style: str) -> None:
     if style == "text":
         click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
         click.echo(limits_text(found), nl=False)
-
-
-@cli.command()
-@INPUT
-@click.option("-p", "--pipeline", help="predict what these passes make of it; quote it")
-@click.option("--shape", required=True, metavar="MxNxK", help="in elements, such as 8192x8192x8192")
-@click.option("--clock", type=click.FloatRange(0, min_open=True), help="GHz, for the milliseconds")
-@FORMAT
-def predict(source: str, pipeline: str | None, shape: str, clock: float | None, style: str) -> None:
-    """Say how long a proved schedule takes on an H200, and what limits it; needs no GPU."""
-    from schedgen.predict import CannotPredict
-    from schedgen.predict.text import prediction_json, prediction_text, shape_of
-
-    schedule = read(source)
-    if pipeline is not None:
-        schedule = api.apply(schedule, pipeline)
-    try:
-        found = api.predict(schedule, shape=shape_of(shape), clock=clock)
-    except api.Refused as error:
-        code = EXIT[error.verdict.outcome]
-        stop(f"no prediction: {schedule.name} is not proved\n{error}", code)
-    except CannotPredict as error:
-        stop(f"no prediction for {schedule.name}: {error}", EXIT[Outcome.UNSUPPORTED])
-    if style == "json":
-        click.echo(json.dumps(prediction_json(found), indent=2, ensure_ascii=False))
-    else:
-        click.echo(prediction_text(found), nl=False)
 
 
 @cli.command()

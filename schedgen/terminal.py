@@ -1,4 +1,4 @@
-"""What the command line does with files and terminals: writing, colour, progress, short texts."""
+"""What the command line does with files and terminals: reading, writing, colour, progress."""
 
 from __future__ import annotations
 
@@ -9,16 +9,42 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from schedgen import api
+from schedgen.happens_before.judge import Outcome
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
     from schedgen.running import RunResult
+
+
+EXIT = {
+    Outcome.REFUTED: 1, Outcome.UNSUPPORTED: 3, Outcome.BUDGET: 3, Outcome.CHECKED: 0,
+    Outcome.PROVED: 0,
+}  # fmt: skip
+"""What a command ends with, by verdict."""
+
+
+def read(source: str) -> Schedule:
+    """The schedule that INPUT names."""
+    if source != "-":
+        return api.load(source)
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
+    return api.parse(text, name="<stdin>")
+
+
+def stop(text: str, code: int) -> NoReturn:
+    """End the command: the text to standard error, and an exit code."""
+    click.echo(text.rstrip("\n"), err=True)
+    raise SystemExit(code)
 
 
 def write(text: str, path: Path) -> None:
