@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -109,9 +110,9 @@ def page(rows: Sequence[Row], campaign: int, blocks: int) -> Iterator[str]:
 
 
 def _without_names(reason: str) -> str:
-    """A reason without what it is about: the text between backquotes, numbers."""
+    """A reason without what it is about: text between backquotes, barriers, numbers."""
     quoted = "".join(part if i % 2 == 0 else "..." for i, part in enumerate(reason.split("`")))
-    return " ".join("N" if word.isdigit() else word for word in quoted.split())
+    return re.sub(r"\b\d+\b", "N", re.sub(r"\b\w+\.\w+\[\d+\]", "a barrier", quoted))
 
 
 def main() -> int:
