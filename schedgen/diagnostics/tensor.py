@@ -210,11 +210,11 @@ class StagingMismatch(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedElsewhere(Finding):
-    """A TMA store ships its source as another part of the output than it holds.
+    """A TMA store ships its source as another part of the output than it holds, or an operand.
 
     What it means
         The accumulator that was last stored into the buffer before the TMA store is not the box of
-        the output that the TMA store names.
+        the output that the TMA store names; or its source holds a tile that a load brought.
     Why it is wrong
         The numbers land in the wrong place, or another role's results are shipped: a wrong result
         in every run.

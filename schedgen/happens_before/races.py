@@ -221,8 +221,11 @@ def _contents(
         elif reader.instance.effects.engine is Engine.TMA_STORE:
             box = shipped_box(case.schedule, reader.instance)
             case.checked["SG217"] += box is not None
+            named = _last_named(case, reader, chain([writer], before))
             if box is not None and box != _staged_box(case, writer):
                 yield partial(_staged_elsewhere, case, reader, writer, box)
+            elif named is not None and named.tile is not None:
+                yield partial(_operand_shipped, case, reader, named)
 
 
 def _last_named(case: Case, reader: Interval, before: Iterable[Interval]) -> Interval | None:
@@ -266,6 +269,15 @@ def _staged_elsewhere(case: Case, reader: Interval, writer: Interval, box: Box) 
         found=f"what {writer.phrase} left" if found is None else str(found),
         rows=_rows(case, writer, reader), missing=None,
         fix="name the rows and columns of what was stored last, and take turns in that order",
+    )  # fmt: skip
+    return Violation(finding, reader.starts, False, _content_key("SG217", reader), rank=1)
+
+
+def _operand_shipped(case: Case, reader: Interval, load: Interval) -> Violation:
+    finding = StagedElsewhere(
+        store=reader.phrase, where=case.where(reader.key), wanted="results", found=load.phrase,
+        rows=_rows(case, load, reader), missing=None,
+        fix="store the accumulator there first, or ship the buffer that has it",
     )  # fmt: skip
     return Violation(finding, reader.starts, False, _content_key("SG217", reader), rank=1)
 

@@ -114,6 +114,9 @@ class Slab:
             holds = "no results" if self.box is None else str(self.box)
             message = f"holds {holds} where the reader means {named}"
             return [Objection("wrong-box", message, None)]
+        if access.touch.ships and self.tile not in (None, RESULTS):
+            message = f"holds tile {self.tile} where the reader means results"
+            return [Objection("wrong-box", message, None)]
         if meant is not None and self.tile is not None and self.tile != meant:
             holds = "results" if self.tile == RESULTS else f"tile {self.tile}"
             message = f"holds {holds} where the reader means tile {meant}"

@@ -213,13 +213,18 @@ class Moves:
         if not found and not touch.writes:
             if not filler:
                 found.append(_EARLY)
-            elif touch.box is not None and touch.box != tables.boxes.get(filler):
+            elif touch.ships and self._is_other(touch, filler, tile):
                 found.append(_WRONG_BOX)
             elif touch.tile is not None and tile is not None and tile != touch.tile:
                 found.append(_WRONG)
         if touch.asynchronous and state[tables.unfenced + place]:
             found.append(_PROXY)
         return found
+
+    def _is_other(self, ship: Touch, filler: int, tile: int | None) -> bool:
+        """Whether a TMA store ships another part of the output than it names, or an operand."""
+        is_elsewhere = ship.box is not None and ship.box != self.tables.boxes.get(filler)
+        return is_elsewhere or tile not in (None, RESULTS)
 
     def _is_fill(self, read: Touch, tile: int | None, filler: int, key: int) -> bool:
         """Whether the reader means what the open write brings, not what was there before."""

@@ -58,6 +58,11 @@ class Touch(NamedTuple):
     tile: int | None
     box: OutputBox | None
 
+    @property
+    def ships(self) -> bool:
+        """Whether a TMA store reads here: all else that reads behind a warp's back is an mma."""
+        return self.asynchronous and not self.writes and self.tile is None
+
 
 class Instruction(NamedTuple):
     """A turn as one kind of actor executes it."""

@@ -26,6 +26,7 @@ RESULTS = {"SG209", "SG211", "SG215", "SG216"}
 
 COUNTED = {"phase", "bytes", "count", "deadlock"}
 KINDS = {
+    "SG217": {"wrong-box"},
     "SG201": {"read-early"}, "SG202": {"wrong-tile"}, "SG203": {"overwrite"},
     "SG204": {"overwrite"}, "SG205": {"overwrite", "count", "phase", "bytes"},
     "SG206": {"accumulator"}, "SG207": {"accumulator", "exit"}, "SG208": {"fence"},

@@ -62,11 +62,13 @@ def worked_on(code, producer=PRODUCER):
     return ring(declared, producer, CONSUMER.replace("    fence\n", before))
 
 
-def staged(old, new):
-    """A staged epilogue with one edit."""
+def staged(*edits):
+    """A staged epilogue with edits: what goes, what comes for it, and so on."""
     text = (GOOD / "staged_buffer_used_again.sched").read_text()
-    assert old in text
-    return sg.parse(text.replace(old, new, 1))
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new, 1)
+    return sg.parse(text)
 
 
 LATE_BYTES = PRODUCER.replace(
@@ -206,6 +208,11 @@ CASES = {
     ),
     "results, written to": (
         worked_on("store acc -> out\n sync group\n write out"), 1, {"wrong-tile"},
+    ),
+    # the buffer lies in the ring, and nobody stored results there: an operand is shipped
+    "an operand is shipped": (
+        staged("buffer out : f16 64x64", "buffer out : f16 64x64 in tma.B stage 0", "acc -> out",
+               "acc -> c"), 1, {"wrong-box"},
     ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
