@@ -13,7 +13,6 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from schedgen.terminal import (
     run_text,
     status,
     stop,
+    toolchain_failures,
     write,
 )
 
@@ -63,19 +63,6 @@ def cli() -> None:
 
 cli.add_command(bench)
 cli.add_command(predict)
-
-
-@contextlib.contextmanager
-def toolchain_failures() -> Iterator[None]:
-    """Turns what a compiler's absence or refusal raises into a message and an exit code."""
-    from schedgen.build import BuildFailed, ToolchainMissing
-
-    try:
-        yield
-    except ToolchainMissing as error:
-        stop(f"error: {error}", 3)
-    except BuildFailed as error:
-        stop(f"error: {error}", 1)
 
 
 @cli.command("list")

@@ -47,6 +47,19 @@ def stop(text: str, code: int) -> NoReturn:
     raise SystemExit(code)
 
 
+@contextlib.contextmanager
+def toolchain_failures() -> Iterator[None]:
+    """Turns what a compiler's absence or refusal raises into a message and an exit code."""
+    from schedgen.build import BuildFailed, ToolchainMissing
+
+    try:
+        yield
+    except ToolchainMissing as error:
+        stop(f"error: {error}", 3)
+    except BuildFailed as error:
+        stop(f"error: {error}", 1)
+
+
 def write(text: str, path: Path) -> None:
     """Write to a temporary name beside the file, then rename: never half a file.
 

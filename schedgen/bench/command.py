@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from schedgen.bench.request import PEERS, bad, make_request, parse_shape, read_suite
+from schedgen.terminal import toolchain_failures
 
 
 @click.command()
@@ -91,7 +92,9 @@ def bench(
         request=request, methods=methods, cycles=cycles, baseline=baseline, output=output,
         plot=plot, resume=resume, style=style,
     )  # fmt: skip
-    raise SystemExit(dry(options) if dry_run else measured(options))
+    with toolchain_failures():
+        code = dry(options) if dry_run else measured(options)
+    raise SystemExit(code)
 
 
 def show_files(
