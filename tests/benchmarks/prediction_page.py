@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
+from functools import cache
 
 from schedgen.bench.request import Shape, shape_text
 from schedgen.predict import h200
@@ -35,6 +36,7 @@ def cycles_before(run: Ladder, label: str) -> float:
     return run.predicted(label) * CLOCK_BEFORE * 1e6
 
 
+@cache
 def cycles_after(point: Point, shape: Shape = SQUARE) -> int:
     return calibrate.of(point, h200(), shape).cycles
 

@@ -70,6 +70,15 @@ def test_best_schedules_against_torch():
     assert max(RUN.gain("V5 ring epilogue", TORCH, s) for s in SHAPES[1:]) < 0.97
 
 
+def test_readme_says_what_the_run_says():
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert f"runs at {RUN.gain('V5 ring epilogue', TORCH):.3f} of torch.matmul" in text
+    assert f"V6 (fp16 sums) at {RUN.gain('V6', TORCH):.3f}" in text
+    assert "within 0.2 %" in text
+    assert RUN.cycles("V5") / RUN.cycles("hand-written") == pytest.approx(1, abs=0.002)
+    assert f"on {len(TEST)} schedules" in text
+
+
 def test_five_stages_are_refused_with_their_bytes():
     assert "245840 bytes" in (RUN.entries["V5, 5 stages"].refusal or "")
 
@@ -83,6 +92,9 @@ def test_rungs_are_proved_and_right():
 
 
 def test_the_refused_schedule_is_wrong_from_the_smallest_k_on():
+    machine = json_of(EARLY_RELEASE)["machine"]
+    assert machine["card"] == RUN.results.machine["card"]
+    assert machine["date"][:10] == RUN.results.processes[0]["date"][:10]
     for row in json_of(EARLY_RELEASE)["early_release"]:
         tiles = row["shape"][2] // 64
         assert row["early_wrong"] == (row["runs"] if tiles >= 4 else 0)
