@@ -1,7 +1,4 @@
-"""Kernel files on a GPU: load them by path, compile many problem shapes at once, launch them.
-
-Uses tilus and torch alone, so that it also runs where schedgen is not installed.
-"""
+"""Kernel files on a GPU: load them by path, compile many problem shapes at once, launch them."""
 
 from __future__ import annotations
 
