@@ -26,6 +26,8 @@ from schedgen.api import (
     parse,
     replay_finding,
     run,
+    trace,
+    trace_finding,
 )
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -37,14 +39,15 @@ from schedgen.pipeline import Pass, PassStopped, Pipeline
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
     from schedgen.running import RunResult
+    from schedgen.timeline import Latencies, Timeline
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
-    "replay_finding", "run", "show",
+    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Latencies",
+    "Outcome", "Pass", "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "Timeline",
+    "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit", "limits",
+    "load", "parse", "replay_finding", "run", "show", "trace", "trace_finding",
 ]  # fmt: skip
 
 
@@ -52,6 +55,8 @@ def __getattr__(name: str) -> Any:
     """Names of what builds and runs kernels, imported when they are asked for."""
     if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
         return getattr(import_module("schedgen.build"), name)
+    if name in ("Latencies", "Timeline"):
+        return getattr(import_module("schedgen.timeline"), name)
     if name == "RunResult":
         return import_module("schedgen.running").RunResult
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

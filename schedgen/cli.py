@@ -29,12 +29,14 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
+from schedgen.pictures import trace
 from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
     build_text,
     deliver,
     print_findings,
     progress_line,
+    read,
     run_text,
     status,
     write,
@@ -61,15 +63,7 @@ def cli() -> None:
     """
 
 
-def read(source: str) -> Schedule:
-    """The schedule that INPUT names."""
-    if source != "-":
-        return api.load(source)
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
-    return api.parse(text, name="<stdin>")
+cli.add_command(trace)
 
 
 def stop(text: str, code: int) -> NoReturn:

@@ -1,10 +1,11 @@
-"""What the command line does with files and terminals: writing, colour, progress, short texts."""
+"""What the command line does with files and terminals: reading, writing, colour, progress."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,12 +14,32 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from schedgen import api
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
     from schedgen.running import RunResult
+
+
+PIPE_WIDTH = 80
+
+
+def read(source: str) -> Schedule:
+    """The schedule that INPUT names."""
+    if source != "-":
+        return api.load(source)
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
+    return api.parse(text, name="<stdin>")
+
+
+def room() -> int:
+    """Columns of the terminal that standard output is; 80 where it is none, whatever COLUMNS."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
 
 
 def write(text: str, path: Path) -> None:
