@@ -20,6 +20,7 @@ from schedgen.api import (
     apply_steps,
     build,
     check,
+    diff,
     emit,
     limits,
     load,
@@ -46,8 +47,8 @@ __version__ = "0.1.0"
 __all__ = [
     "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Latencies",
     "Outcome", "Pass", "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "Timeline",
-    "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit", "limits",
-    "load", "parse", "replay_finding", "run", "show", "trace", "trace_finding",
+    "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "diff", "emit",
+    "limits", "load", "parse", "replay_finding", "run", "show", "trace", "trace_finding",
 ]  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from schedgen.pipeline import Pass, parse_pipeline
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
+    from schedgen.comparison import Comparison
     from schedgen.emit import EmitUnsupported
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
@@ -151,6 +152,13 @@ def trace(schedule: Schedule, *, k_tiles: int, latencies: Latencies | None = Non
     except Stuck as stuck:
         message = f"{stuck}; `schedgen check` says why"
     raise IllFormed(code="SG116", message=message, place=None)
+
+
+def diff(left: Schedule, right: Schedule) -> Comparison:
+    """Two schedules side by side: which lines a pass changed, moved, peeled, added or removed."""
+    from schedgen.comparison import compare
+
+    return compare(left, right)
 
 
 def trace_finding(schedule: Schedule, finding: Finding) -> Timeline:

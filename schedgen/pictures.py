@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from schedgen.ir.schedule import Schedule
 from schedgen.terminal import read, room, write
 
 if TYPE_CHECKING:
+    from schedgen.comparison import Comparison
     from schedgen.happens_before.judge import Verdict
     from schedgen.timeline import Timeline
 
@@ -57,7 +60,7 @@ def trace(
     refuted = verdict is not None and verdict.outcome is Outcome.REFUTED
     if refuted:
         assert verdict is not None
-        made = _witness(schedule, verdict, finding or 1)
+        made = _witness(schedule, verdict, finding)
     elif finding is not None:
         raise _bad(f"{schedule.name} has no findings to draw")
     else:
@@ -67,11 +70,18 @@ def trace(
     raise SystemExit(1 if refuted else 0)
 
 
-def _witness(schedule: Schedule, verdict: Verdict, number: int) -> Timeline:
-    if number > len(verdict.findings):
-        count = len(verdict.findings)
-        raise _bad(f"there is no finding {number}: {schedule.name} has {count}")
-    return api.trace_finding(schedule, verdict.findings[number - 1])
+def _witness(schedule: Schedule, verdict: Verdict, number: int | None) -> Timeline:
+    """The picture of a finding; without a number, of the first one that has a witness."""
+    findings = verdict.findings
+    if number is not None and number > len(findings):
+        raise _bad(f"there is no finding {number}: {schedule.name} has {len(findings)}")
+    chosen = findings if number is None else findings[number - 1 : number]
+    seen = next((f for f in chosen if f.k is not None), None)
+    if seen is None:
+        text = api.findings_text(verdict, tile_k=schedule.tile.k)
+        click.echo(f"{text}wrong at every K: there is no witness to draw", err=True)
+        raise SystemExit(1)
+    return api.trace_finding(schedule, seen)
 
 
 def _bad(message: str) -> IllFormed:
@@ -99,10 +109,67 @@ def show_timeline(made: Timeline, width: int | None) -> None:
     from schedgen.timeline import gantt_text
 
     if not sys.stdout.isatty():
-        click.echo(gantt_text(made, width=width or room()), nl=False)
+        click.echo(gantt_text(made, width=width or room(sys.stdout)), nl=False)
         return
     from rich.console import Console
 
     from schedgen.timeline import rich_text
 
-    Console(highlight=False, soft_wrap=True).print(rich_text(made, width=width or room()), end="")
+    Console(highlight=False, soft_wrap=True).print(
+        rich_text(made, width=width or room(sys.stdout)), end=""
+    )
+
+
+@click.command()
+@click.argument("left", metavar="A")
+@click.argument("right", metavar="B")
+@click.option("-p", "--pipeline", help="apply these passes to B first")
+@click.option("--emitted", is_flag=True, help="compare the kernels that are emitted from them")
+@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text",
+              show_default=True)  # fmt: skip
+@WIDTH
+def diff(
+    left: str, right: str, pipeline: str | None, emitted: bool, style: str, width: int | None
+) -> None:
+    """Two schedules side by side: what was changed, moved, peeled, added, removed.
+
+    \b
+    schedgen diff hopper_matmul_v4 hopper_matmul_v5
+    schedgen diff v5.sched v5.sched -p 'set-stages{n=3}'
+    """
+    a, b = read(left), read(right)
+    if pipeline is not None:
+        b = api.apply(b, pipeline)
+    if emitted:
+        lines = difflib.unified_diff(
+            api.emit(a).splitlines(), api.emit(b).splitlines(), f"{left}.py", f"{right}.py",
+            lineterm="",
+        )  # fmt: skip
+        if style == "json":
+            click.echo(json.dumps({"left": left, "right": right, "lines": list(lines)}, indent=2))
+        else:
+            click.echo("".join(f"{line}\n" for line in lines), nl=False)
+        return
+    compared = api.diff(a, b)
+    if style == "json":
+        from schedgen.comparison import comparison_json
+
+        value = comparison_json(compared)
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        return
+    show_comparison(compared, width)
+
+
+def show_comparison(compared: Comparison, width: int | None, *, err: bool = False) -> None:
+    """Plainly, and in colour on a terminal that allows it; the characters are the same."""
+    from schedgen.comparison import comparison_rich, comparison_text
+
+    stream = sys.stderr if err else sys.stdout
+    columns = width or room(stream)
+    if not stream.isatty():
+        click.echo(comparison_text(compared, width=columns), nl=False, err=err)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True, stderr=err)
+    console.print(comparison_rich(compared, width=columns), end="")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -37,9 +37,9 @@ def read(source: str) -> Schedule:
     return api.parse(text, name="<stdin>")
 
 
-def room() -> int:
-    """Columns of the terminal that standard output is; 80 where it is none, whatever COLUMNS."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+def room(stream: TextIO) -> int:
+    """Columns of the terminal that a stream is; 80 where it is none, whatever COLUMNS says."""
+    return shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
 
 
 def write(text: str, path: Path) -> None:

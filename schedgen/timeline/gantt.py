@@ -87,8 +87,7 @@ def _lines(timeline: Timeline, width: int) -> Iterator[Line]:
 
 
 def _title(timeline: Timeline, columns: Columns) -> str:
-    k = timeline.k_tiles
-    head = f"{timeline.schedule} at K = {k} tile{'' if k == 1 else 's'}"
+    head = timeline.title
     if timeline.unit == "steps":
         return f"{head}: a witness of {timeline.end - 1} steps, numbered as `schedgen replay` does"
     return f"{head}: {timeline.shown:,} cycles to the last mma; a column is {columns.scale:,}"

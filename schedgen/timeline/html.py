@@ -21,6 +21,11 @@ th{text-align:left;font-weight:600;vertical-align:top;padding:2px 16px 2px 0;whi
 td{padding:2px 0;overflow-wrap:anywhere;white-space:pre-wrap}
 """.strip()
 
+WITNESS_SIGNS = (
+    "letters are stages (A the first) with their tile; a circle: a warp issues a load or mma; a "
+    "triangle: it hands a stage back; dotted box: waits for a barrier; box: waits for its mma; "
+    "framed in red: the two that collide"
+)
 SIGNS = (
     "letters are stages (A the first) with their tile, small on the tensor core for odd replicas; "
     "a circle: a warp issues a load or mma; a triangle: it hands a stage back; dotted box: waits "
@@ -31,18 +36,19 @@ SIGNS = (
 
 def html_text(timeline: Timeline) -> str:
     """The page; the chart scrolls in its own box where it is wider than the page."""
-    k = timeline.k_tiles
-    title = f"{timeline.schedule} at K = {k} tile{'' if k == 1 else 's'}"
+    title = timeline.title
     if timeline.unit == "steps":
+        signs = WITNESS_SIGNS
         what = f"a refusal's witness of {timeline.end - 1} steps, numbered as schedgen replay does"
     else:
+        signs = SIGNS
         what = f"{timeline.shown:,} cycles to the last mma, {timeline.end:,} to the exit"
     rows = [
         f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
         for label, text in facts(timeline, 0)
         if label not in ("signs", "path", "then")
     ]
-    rows.append(f"<tr><th>signs</th><td>{escape(SIGNS)}</td></tr>")
+    rows.append(f"<tr><th>signs</th><td>{escape(signs)}</td></tr>")
     return "\n".join(
         [
             "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',

@@ -38,6 +38,8 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
         if timeline.cycle is not None:
             for text in hops_text(timeline.cycle):
                 yield "", text
+    if timeline.refusal:
+        yield "refused", timeline.refusal
     for sentence in timeline.sentences:
         yield "seen", sentence
     if timeline.unit == "cycles":
@@ -68,8 +70,8 @@ def settled_text(cycle: Cycle | None) -> str:
     head = f"{rate:,.0f} cycles a turn of the K-loop"
     if cycle.resource is not None:
         return f"{head}: the {cycle.resource} is always busy"
-    turns = "each turn" if cycle.turns == 1 else f"{cycle.turns} turns"
-    return f"{head}; {turns} wait for this, {cycle.cycles:,} cycles one after the other"
+    turns = "turn goes" if cycle.turns == 1 else f"{cycle.turns} turns go"
+    return f"{head}: every {turns} through these waits, {cycle.cycles:,} cycles in all"
 
 
 def hops_text(cycle: Cycle) -> list[str]:

@@ -127,7 +127,7 @@ class Timeline:
 
     ``unit`` is `cycles`, or `steps` where time is the number of a step.  ``shown`` is where a
     narrow picture ends: the last mma; ``end`` where everything does, ``first`` where it begins.
-    ``sentences`` say what is to be seen.
+    ``rings`` tells their stages, ``refusal`` the finding, ``sentences`` what is to be seen.
     """
 
     schedule: str
@@ -136,13 +136,21 @@ class Timeline:
     shown: int
     end: int
     lanes: tuple[Lane, ...]
-    stages: int
+    rings: str
     handovers: tuple[Handover, ...] = ()
     usages: tuple[Usage, ...] = ()
     path: tuple[Step, ...] = ()
     cycle: Cycle | None = None
+    refusal: str = ""
     sentences: tuple[str, ...] = ()
     first: int = 0
+
+    @property
+    def title(self) -> str:
+        """``hopper_matmul_v5 with 4 stages at K = 6 tiles``."""
+        k = self.k_tiles
+        rings = f" with {self.rings}" if self.rings else ""
+        return f"{self.schedule}{rings} at K = {k} tile{'' if k == 1 else 's'}"
 
     def lane(self, name: str) -> Lane | None:
         return next((lane for lane in self.lanes if lane.name == name), None)

@@ -8,7 +8,9 @@ from html import escape
 from schedgen.timeline.columns import rounded
 from schedgen.timeline.model import Bar, Kind, Lane, Timeline
 
-NAME_WIDTH = 118
+LETTER = 7.3
+"""Pixels of a letter of a lane's name."""
+
 ROOM = 1080
 """Pixels for the bars where they are all wide enough."""
 
@@ -30,9 +32,8 @@ STYLE = """
 .sg-t .band{fill:var(--band)}.sg-t .line{stroke:var(--line)}.sg-t .on{fill:#10151c}
 .sg-t .barrier{fill:none;stroke:var(--dim);stroke-dasharray:2 3}
 .sg-t .group{fill:none;stroke:var(--dim)}
-.sg-t .lead{stroke:var(--dim);stroke-dasharray:1 3}
 .sg-t .bubble{fill:none;stroke:var(--bad);stroke-width:1.5;stroke-dasharray:4 2}
-.sg-t .bad{fill:var(--bad)}.sg-t .limit{stroke:var(--limit);stroke-width:2.5}
+.sg-t .settled{fill:var(--limit)}.sg-t .limit{stroke:var(--limit);stroke-width:2.5}
 .sg-t .clash{stroke:var(--bad);stroke-width:3}.sg-t .back-to{stroke:var(--ink);stroke-width:1.5}
 .sg-t .hand{stroke:var(--limit);fill:none;opacity:.7}
 """.strip()
@@ -48,23 +49,24 @@ class _Scale:
 
     def __init__(self, timeline: Timeline) -> None:
         bars = [b.length for lane in timeline.lanes for b in lane.bars if b.kind is Kind.MMA]
+        longest = max((len(lane.name) for lane in timeline.lanes), default=0)
+        self.left = max(round(longest * LETTER) + 16, 118)
         self.first = timeline.first
         length = max(timeline.end - timeline.first, 1)
         least = LEAST_BAR / max(min(bars, default=length), 1)
         self.factor = min(max(ROOM / length, least), MOST_ROOM / length)
-        self.width = round(length * self.factor)
+        self.width = self.left + round(length * self.factor) + 12
 
     def x(self, time: int) -> float:
-        return round(NAME_WIDTH + max(time - self.first, 0) * self.factor, 1)
+        return round(self.left + max(time - self.first, 0) * self.factor, 1)
 
 
 def _elements(timeline: Timeline, scale: _Scale) -> Iterator[str]:
     rows = len(timeline.lanes) + bool(timeline.path)
-    width, height = NAME_WIDTH + scale.width + 12, TOP + rows * ROW + 8
-    what = f"{timeline.schedule} at K = {timeline.k_tiles}"
+    width, height = scale.width, TOP + rows * ROW + 8
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sg-t" role="img" width="{width}" '
-        f'height="{height}" viewBox="0 0 {width} {height}" aria-label="{escape(what)}">'
+        f'height="{height}" viewBox="0 0 {width} {height}" aria-label="{escape(timeline.title)}">'
     )
     yield f"<style>{STYLE}</style>"
     yield f'<rect class="back" width="{width}" height="{height}"/>'
@@ -106,7 +108,7 @@ def _bar(
     marks = " limit" * bar.critical + " clash" * bar.clash
     note = _note(timeline, bar)
     if engine:
-        yield from _engine_bar(bar, scale, (x, y, width), marks, note, small=small)
+        yield from _engine_bar(bar, (x, y, width), marks, note, small=small)
     elif bar.kind in (Kind.BARRIER, Kind.GROUP):
         if width >= 1:
             height = 8
@@ -119,12 +121,9 @@ def _bar(
 
 
 def _engine_bar(
-    bar: Bar, scale: _Scale, box: tuple[float, int, float], marks: str, note: str, *, small: bool
+    bar: Bar, box: tuple[float, int, float], marks: str, note: str, *, small: bool
 ) -> Iterator[str]:
     x, y, width = box
-    if bar.issued < bar.begin and bar.kind is Kind.LOAD:
-        lead = scale.x(bar.issued)
-        yield f'<line class="lead" x1="{lead}" x2="{x}" y1="{y + BAR - 1}" y2="{y + BAR - 1}"/>'
     fill = FILLS[(ord(bar.letter) - ord("A")) % len(FILLS)] if bar.letter else "#b0b8c3"
     yield _rect(x + 0.5, y, max(width - 1, 1), f"on{marks}", note, fill=fill)
     letter = bar.letter.lower() if small and bar.replica % 2 else bar.letter
@@ -171,7 +170,7 @@ def _path(timeline: Timeline, scale: _Scale, y: int) -> Iterator[str]:
     yield f'<text class="ink" x="6" y="{y + 19}">path</text>'
     for step in timeline.path:
         x, width = scale.x(step.begin), (step.end - step.begin) * scale.factor
-        names, height = ("bad", 8) if step.settled else ("dim", 3)
+        names, height = ("settled", 8) if step.settled else ("dim", 3)
         note = escape(f"{step.why}: {step.end - step.begin:,} cycles")
         yield _rect(x, y + 12, max(width - 1, 1), names, note, height=height)
         word = {"hand-over": "", "wake-up": "", "program": ""}.get(step.why, step.why)

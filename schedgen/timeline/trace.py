@@ -69,7 +69,7 @@ class _Picture:
         return Timeline(
             schedule=self.schedule.name, k_tiles=self.run.k_tiles, unit="cycles", shown=shown,
             end=self.execution.end, lanes=tuple(lanes), handovers=tuple(self._handovers(lanes)),
-            stages=sum(r.stages for r in self.schedule.rings),
+            rings=rings_text(self.schedule),
             usages=tuple(self._usages(lanes, shown, settled)), path=tuple(self._path()),
             cycle=self.cycle,
         )  # fmt: skip
@@ -203,6 +203,16 @@ def letter_of(schedule: Schedule, i: Instance) -> str:
             break
         first += known.stages
     return stage_letter(first + i.use(ring, offset) % i.stages[ring])
+
+
+def rings_text(schedule: Schedule) -> str:
+    """``4 stages``, or ``4 stages of ta and 3 of tb``."""
+    counts = [f"{r.stages} stage{'' if r.stages == 1 else 's'}" for r in schedule.rings]
+    if len(counts) == 1:
+        return counts[0]
+    return " and ".join(
+        f"{count} of {ring.name}" for count, ring in zip(counts, schedule.rings, strict=True)
+    )
 
 
 def stage_letter(number: int) -> str:

@@ -16,7 +16,7 @@ from schedgen.ir.schedule import Schedule
 from schedgen.machine.hazard import Hazard, Site, Step
 from schedgen.machine.retelling import Retelling
 from schedgen.timeline.model import Bar, Kind, Lane, Timeline
-from schedgen.timeline.trace import bar_of
+from schedgen.timeline.trace import bar_of, rings_text
 
 MOST_STEPS = 60
 """Steps that are drawn, the last ones."""
@@ -100,7 +100,8 @@ def witnessed(schedule: Schedule, retelling: Retelling) -> Timeline:
     lanes += _flights(flights)
     return Timeline(
         schedule=schedule.name, k_tiles=k_tiles, unit="steps", first=first, shown=last + 1,
-        end=last + 1, lanes=tuple(lanes), stages=sum(r.stages for r in schedule.rings),
+        end=last + 1, lanes=tuple(lanes), rings=rings_text(schedule),
+        refusal=retelling.title,
         sentences=tuple(dict.fromkeys(_sentences(retelling)))[:MOST_SENTENCES],
     )  # fmt: skip
 
