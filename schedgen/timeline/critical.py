@@ -39,11 +39,15 @@ class Hop:
 
 @dataclass(frozen=True, kw_only=True)
 class Cycle:
-    """``cycles`` in ``turns`` of the loop, by ``hops``; ``resource`` is what it never leaves."""
+    """``cycles`` in ``turns`` of the loop, by ``hops``; ``resource`` is what it never leaves.
+
+    ``begin`` is when it was seen in the long execution that it was read off.
+    """
 
     hops: tuple[Hop, ...]
     cycles: int
     turns: int
+    begin: int
     resource: str | None
     labels: frozenset[Label]
 
@@ -94,6 +98,7 @@ def _cycle(execution: Execution, path: Sequence[int], first: int) -> Cycle | Non
     whole = all(n in execution.queued for n in path[1:]) and len(queues) == 1
     return Cycle(
         hops=tuple(hops), cycles=at[path[-1]] - at[path[0]], turns=last - first,
+        begin=at[path[0]],
         resource=RESOURCES[queues.pop()] if whole else None,
         labels=frozenset(label_of(events[n]) for n in path),
     )  # fmt: skip

@@ -73,8 +73,7 @@ def _lines(timeline: Timeline, width: int) -> Iterator[Line]:
     width = max(width, LEAST_WIDTH)
     name_width = min(max((len(x.name) for x in timeline.lanes), default=0), NAME_WIDTH)
     columns = Columns(timeline, width - name_width - 2)
-    yield [Cell(text, "head") for text in _wrapped(_title(timeline, columns), width)[:1]]
-    for text in _wrapped(_title(timeline, columns), width)[1:]:
+    for text in _wrapped(_title(timeline), width):
         yield [Cell(text, "head")]
     yield [Cell(" " * (name_width + 2)), Cell(columns.axis(), "axis")]
     for lane in timeline.lanes:
@@ -86,11 +85,11 @@ def _lines(timeline: Timeline, width: int) -> Iterator[Line]:
             yield [Cell(f"{label if not number else '':<9}"), Cell("  " + part)]
 
 
-def _title(timeline: Timeline, columns: Columns) -> str:
-    head = timeline.title
+def _title(timeline: Timeline) -> str:
     if timeline.unit == "steps":
-        return f"{head}: a witness of {timeline.end - 1} steps, numbered as `schedgen replay` does"
-    return f"{head}: {timeline.shown:,} cycles to the last mma; a column is {columns.scale:,}"
+        steps = timeline.end - 1
+        return f"{timeline.title}: a witness of {steps} steps, numbered as `schedgen replay` does"
+    return f"{timeline.title}: {timeline.shown:,} cycles to the {timeline.until}"
 
 
 def _named(name: str, width: int, cells: Line) -> Line:

@@ -42,7 +42,7 @@ def html_text(timeline: Timeline) -> str:
         what = f"a refusal's witness of {timeline.end - 1} steps, numbered as schedgen replay does"
     else:
         signs = SIGNS
-        what = f"{timeline.shown:,} cycles to the last mma, {timeline.end:,} to the exit"
+        what = f"{timeline.shown:,} cycles to the {timeline.until}, {timeline.end:,} to the exit"
     rows = [
         f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
         for label, text in facts(timeline, 0)

@@ -28,6 +28,8 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
     """Labelled sentences, in their order."""
     for usage in timeline.usages:
         label = "tensor" if usage.lane.startswith("tensor") else "TMA"
+        if timeline.until == "exit":
+            continue
         text = f"{usage.busy:,} of {usage.window:,} cycles busy: {usage.share:.0%}"
         if usage.settled is not None:
             text += f"; {float(usage.settled):.0%} once the loop has settled"
@@ -48,13 +50,18 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
             yield "then", f"{later:,} more cycles to the exit, not drawn"
         if scale >= SHORT:
             yield "note", "bars are shorter than columns: a smaller --k or a larger --width helps"
-    yield "signs", LEGEND if timeline.unit == "cycles" else WITNESS_LEGEND
+    if timeline.unit == "cycles":
+        yield "signs", f"a column is {scale:,} cycles; {LEGEND}"
+    else:
+        yield "signs", WITNESS_LEGEND
     if timeline.path:
         yield "path", PATH_LEGEND
 
 
 def _bubbles_text(timeline: Timeline) -> str:
     gaps = [end - begin for begin, end in timeline.bubbles]
+    if timeline.until == "exit":
+        return "none: the tensor core has nothing to do"
     if not gaps:
         return "none: the tensor core never stands idle once it has begun"
     if len(gaps) == 1:

@@ -152,6 +152,12 @@ class Timeline:
         rings = f" with {self.rings}" if self.rings else ""
         return f"{self.schedule}{rings} at K = {k} tile{'' if k == 1 else 's'}"
 
+    @property
+    def until(self) -> str:
+        """What ``shown`` is the time of."""
+        tensor = self.lane("tensor core")
+        return "exit" if tensor is None or not tensor.bars else "last mma"
+
     def lane(self, name: str) -> Lane | None:
         return next((lane for lane in self.lanes if lane.name == name), None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.record import Event, EventKind
@@ -172,11 +173,20 @@ class _Picture:
                 continue
             share = None
             if settled is not None and self.cycle is not None:
-                nodes = (e.node for e in settled.run.events if e.kind is kind)
-                work = sum(settled.busy[n] for n in nodes)
-                share = work / (settled.run.k_tiles * self.cycle.per_turn)
+                share = Fraction(_work(settled, kind, self.cycle), max(self.cycle.cycles, 1))
             busy = sum(bar.length for bar in lane.bars)
             yield Usage(lane=name, busy=busy, window=shown, settled=share)
+
+
+def _work(execution: Execution, kind: EventKind, cycle: Cycle) -> int:
+    """For how long an engine was at work while the cycle went round once."""
+    begin, end = cycle.begin, cycle.begin + cycle.cycles
+    work = 0
+    for event in execution.run.events:
+        if event.kind is kind:
+            over = execution.at[event.node]
+            work += max(min(over, end) - max(over - execution.busy[event.node], begin), 0)
+    return work
 
 
 def bar_of(schedule: Schedule, i: Instance, kind: Kind, begin: int, end: int) -> Bar:
