@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 WIDTH = click.option(
     "--width", type=click.IntRange(40, 2000), help="columns (the terminal's, 80 in a pipe)"
 )
+DECIDED = (Outcome.PROVED, Outcome.REFUTED)
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -56,7 +57,7 @@ def trace(
     schedule = read(source)
     if pipeline is not None:
         schedule = api.apply(schedule, pipeline)
-    verdict = None if unsafe else api.check(schedule)
+    verdict = None if unsafe else _judged(schedule, k_tiles)
     refuted = verdict is not None and verdict.outcome is Outcome.REFUTED
     if refuted:
         assert verdict is not None
@@ -68,6 +69,12 @@ def trace(
         made = api.trace(schedule, k_tiles=k_tiles, latencies=table)
     _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
     raise SystemExit(1 if refuted else 0)
+
+
+def _judged(schedule: Schedule, k_tiles: int) -> Verdict:
+    """The verdict for every K, or where there is no proof that for this one."""
+    verdict = api.check(schedule)
+    return verdict if verdict.outcome in DECIDED else api.check(schedule, k_tiles)
 
 
 def _witness(schedule: Schedule, verdict: Verdict, number: int | None) -> Timeline:

@@ -1,5 +1,6 @@
 """Laws of every execution: one at a time at each engine, every op once, the graph respected."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def lawful(schedule, k_tiles, latencies):
     made = traced(schedule, k_tiles, costs)
     for lane in made.lanes:
         if lane.serial:
-            for before, after in zip(lane.bars, lane.bars[1:], strict=False):
+            for before, after in pairwise(lane.bars):
                 assert before.end <= after.begin, lane.name
         assert all(0 <= b.begin <= b.end <= made.end for b in lane.bars)
     every_op_once(schedule, k_tiles, made)
