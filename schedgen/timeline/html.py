@@ -19,12 +19,13 @@ h1{font-size:20px;margin:0 0 4px}p{margin:0 0 16px;color:var(--dim)}
 table{border-collapse:collapse;margin-top:16px;max-width:900px}
 th{text-align:left;font-weight:600;vertical-align:top;padding:2px 16px 2px 0;white-space:nowrap}
 td{padding:2px 0;overflow-wrap:anywhere;white-space:pre-wrap}
+.hop{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 """.strip()
 
 WITNESS_SIGNS = (
     "letters are stages (A the first) with their tile; a circle: a warp issues a load or mma; a "
     "triangle: it hands a stage back; dotted box: waits for a barrier; box: waits for its mma; "
-    "framed in red: the two that collide"
+    "framed in red: what goes wrong"
 )
 SIGNS = (
     "letters are stages (A the first) with their tile, small on the tensor core for odd replicas; "
@@ -32,6 +33,9 @@ SIGNS = (
     "for a barrier; box: waits for its mma; red dashes: a bubble; framed: part of what limits the "
     "settled loop"
 )
+
+
+MONO = ' class="hop"'
 
 
 def html_text(timeline: Timeline) -> str:
@@ -44,7 +48,7 @@ def html_text(timeline: Timeline) -> str:
         signs = SIGNS
         what = f"{timeline.shown:,} cycles to the {timeline.until}, {timeline.end:,} to the exit"
     rows = [
-        f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>"
+        f"<tr><th>{escape(label)}</th><td{'' if label else MONO}>{escape(text)}</td></tr>"
         for label, text in facts(timeline, 0)
         if label not in ("signs", "path", "then")
     ]

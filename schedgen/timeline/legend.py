@@ -18,7 +18,8 @@ PATH_LEGEND = (
 )
 WITNESS_LEGEND = (
     "letters are stages (A the first): in a role's row it issues its load or mma, below they are "
-    "in flight; = another op  . waits for a barrier  - for its mma  ^ hands a stage back  ! collide"
+    "in flight; = another op  . waits for a barrier  - for its mma  ^ hands a stage back  ! what "
+    "goes wrong"
 )
 SHORT = 400
 """Units per column from which on bars are too short to be seen."""

@@ -128,7 +128,9 @@ def _engine_bar(
     yield _rect(x + 0.5, y, max(width - 1, 1), f"on{marks}", note, fill=fill)
     letter = bar.letter.lower() if small and bar.replica % 2 else bar.letter
     text = letter if bar.tile is None else f"{letter}{bar.tile}"
-    if width >= 9 * len(text):
+    if width < 9 * len(text):
+        text = letter
+    if text and width >= 9 * len(text):
         yield (
             f'<text class="on" x="{round(x + width / 2, 1)}" y="{y + 14}" '
             f'text-anchor="middle">{text}</text>'

@@ -85,7 +85,7 @@ def witnessed(schedule: Schedule, retelling: Retelling) -> Timeline:
         drawing.step(number, step)
     last = len(retelling.steps)
     drawing.finish(last)
-    sites = [site for hazard in retelling.hazards[:1] for site in (hazard, hazard.other) if site]
+    sites = _sites(retelling)
     first = max(last - MOST_STEPS + 1, 1)
     flights = _marked(_cut(drawing.landed, first), sites)
     if [site.kind for site in sites if isinstance(site, Hazard)] == ["accumulator"]:
@@ -106,11 +106,18 @@ def witnessed(schedule: Schedule, retelling: Retelling) -> Timeline:
     )  # fmt: skip
 
 
+def _sites(retelling: Retelling) -> list[Site]:
+    """Where the first hazard is, with what it collides with; of a deadlock everyone who waits."""
+    hazards = retelling.hazards
+    if hazards and hazards[0].kind == "deadlock":
+        return [hazard for hazard in hazards if hazard.kind == "deadlock"]
+    return [site for hazard in hazards[:1] for site in (hazard, hazard.other) if site]
+
+
 def _marked(bars: Sequence[Bar], sites: Sequence[Site]) -> list[Bar]:
     """The bars; the last one at each site collides."""
-    last = {n: site for site in sites for n, b in enumerate(bars) if b.matches(site)}
-    kept = {site: n for n, site in last.items()}
-    return [replace(b, clash=n in kept.values()) for n, b in enumerate(bars)]
+    last = {max((n for n, b in enumerate(bars) if b.matches(s)), default=-1) for s in sites}
+    return [replace(b, clash=n in last) for n, b in enumerate(bars)]
 
 
 def _pending_marked(bars: Sequence[Bar], who: str) -> list[Bar]:
