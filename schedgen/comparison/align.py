@@ -3,7 +3,8 @@
 Declarations are aligned line by line, roles by name, statements block by block: a loop meets a
 loop, an op an op of the same *key*, which is its text without the numbers that a pass changes (lag,
 depth, tile, bytes).  What is left over on one side was removed or added, *moved* if the other side
-has one of its key left over too, or *peeled* if it is a copy of an op that stands in a loop.
+has one of its key left over too (of several one that is in a loop like it), or *peeled* if it is a
+copy, outside of loops, of an op that stands in one.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ class Tag(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A line of the one, of the other, or of both; ``note`` says what changed in it."""
+    """A line of the one, of the other, or of both; ``note`` says what changed in it.
+
+    ``key`` is what it is aligned by, ``in_loop``: a loop is around it.
+    """
 
     left: str | None
     right: str | None
     tag: Tag
     note: str
     key: str
+    in_loop: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,20 +99,21 @@ class _Line:
     inner: tuple[_Line, ...] = ()
     is_loop: bool = False
 
-    def lines(self, indent: str) -> Iterator[tuple[str, _Line]]:
-        yield indent + self.text, self
+    def lines(self, indent: str, *, in_loop: bool) -> Iterator[tuple[str, _Line, bool]]:
+        """Every line with its text and whether a loop is around it."""
+        yield indent + self.text, self, in_loop
         if self.inner:
             for line in self.inner[:-1]:
-                yield from line.lines(indent + INDENT)
-            yield indent + self.inner[-1].text, self.inner[-1]
+                yield from line.lines(indent + INDENT, in_loop=in_loop or self.is_loop)
+            yield indent + self.inner[-1].text, self.inner[-1], in_loop
 
 
 def compare(left: Schedule, right: Schedule) -> Comparison:
     """The comparison of two schedules; their names take no part."""
-    sections = [Section(name="declarations", rows=tuple(_rows(_head(left), _head(right), "")))]
+    sections = [Section(name="declarations", rows=tuple(_rows(_head(left), _head(right))))]
     mine, other = ({r.name: r for r in s.roles} for s in (left, right))
     for name in dict.fromkeys([*mine, *other]):
-        rows = _rows(_role(mine.get(name)), _role(other.get(name)), "")
+        rows = _rows(_role(mine.get(name)), _role(other.get(name)))
         loops = set(_in_loops(_role(mine.get(name)), inside=False))
         told = _blocks_told([*_told(list(rows), loops)])
         sections.append(Section(name=f"role {name}", rows=tuple(told)))
@@ -161,45 +167,63 @@ def _in_loops(lines: Sequence[_Line], *, inside: bool) -> Iterator[str]:
 
 
 # --- alignment
-def _rows(left: Sequence[_Line], right: Sequence[_Line], indent: str) -> Iterator[Row]:
+def _rows(
+    left: Sequence[_Line], right: Sequence[_Line], indent: str = "", *, in_loop: bool = False
+) -> Iterator[Row]:
     matcher = SequenceMatcher(
         None, [line.key for line in left], [line.key for line in right], autojunk=False
     )
     for tag, i, j, m, n in matcher.get_opcodes():
         if tag == "equal":
             for a, b in zip(left[i:j], right[m:n], strict=True):
-                yield from _pair(a, b, indent)
+                yield from _pair(a, b, indent, in_loop=in_loop)
             continue
         for line in left[i:j]:
-            for text, part in line.lines(indent):
-                yield Row(left=text, right=None, tag=Tag.REMOVED, note="", key=part.key)
+            for text, part, looped in line.lines(indent, in_loop=in_loop):
+                yield Row(
+                    left=text, right=None, tag=Tag.REMOVED, note="", key=part.key, in_loop=looped
+                )
         for line in right[m:n]:
-            for text, part in line.lines(indent):
-                yield Row(left=None, right=text, tag=Tag.ADDED, note="", key=part.key)
+            for text, part, looped in line.lines(indent, in_loop=in_loop):
+                yield Row(
+                    left=None, right=text, tag=Tag.ADDED, note="", key=part.key, in_loop=looped
+                )
 
 
-def _pair(a: _Line, b: _Line, indent: str) -> Iterator[Row]:
+def _pair(a: _Line, b: _Line, indent: str, *, in_loop: bool) -> Iterator[Row]:
     note = "" if a.text == b.text else difference(a.text, b.text)
-    tag = Tag.CHANGED if note else Tag.SAME
-    yield Row(left=indent + a.text, right=indent + b.text, tag=tag, note=note, key=a.key)
+    row = Row(
+        left=indent + a.text, right=indent + b.text, tag=Tag.CHANGED if note else Tag.SAME,
+        note=note, key=a.key, in_loop=in_loop,
+    )  # fmt: skip
+    yield row
     if a.inner and b.inner:
-        yield from _rows(a.inner[:-1], b.inner[:-1], indent + INDENT)
-        yield Row(left=indent + "}", right=indent + "}", tag=Tag.SAME, note="", key="}")
+        inner = in_loop or a.is_loop
+        yield from _rows(a.inner[:-1], b.inner[:-1], indent + INDENT, in_loop=inner)
+        end = indent + "}"
+        yield replace(row, left=end, right=end, tag=Tag.SAME, note="", key="}")
 
 
 def difference(a: str, b: str) -> str:
-    """``lag 0 -> 1``, ``stages 3 -> 4``, ``0 -> 1``: the words in which two lines differ."""
-    before, after = (_offset(text) for text in (a, b))
-    if before[0] == after[0]:
-        word = "lag" if min(before[1], after[1]) < 0 else "ahead"
-        return f"{word} {abs(before[1])} -> {abs(after[1])}"
-    one, two = a.split(), b.split()
-    if len(one) != len(two):
-        return "changed"
-    where = [n for n, (x, y) in enumerate(zip(one, two, strict=True)) if x != y]
-    changes = [f"{one[n].rstrip(',')} -> {two[n].rstrip(',')}" for n in where]
-    named = one[where[0] - 1] if where[0] and one[where[0] - 1].isalpha() else ""
-    return f"{'' if named == 'in' else named} {', '.join(changes)}".strip()
+    """What differs in two lines: ``lag 0 -> 1``, ``stages 3 -> 4``, ``k -> k + 3, ahead 0 -> 3``."""
+    (before, lag), (after, new_lag) = (_offset(text) for text in (a, b))
+    told = [_words(before.split(), after.split())] if before != after else []
+    if lag != new_lag:
+        word = "lag" if min(lag, new_lag) < 0 else "ahead"
+        told.append(f"{word} {abs(lag)} -> {abs(new_lag)}")
+    return ", ".join(told)
+
+
+def _words(one: list[str], two: list[str]) -> str:
+    """The words in which two lines differ, with the name of the number in front, if it has one."""
+    if len(one) == len(two):
+        where = [n for n, (x, y) in enumerate(zip(one, two, strict=True)) if x != y]
+        changes = [f"{one[n].rstrip(',')} -> {two[n].rstrip(',')}" for n in where]
+        named = one[where[0] - 1] if where[0] and one[where[0] - 1].isalpha() else ""
+        return f"{'' if named in ('in', 'if') else named} {', '.join(changes)}".strip()
+    least = min(len(one), len(two)) - 1
+    same = next((n for n in range(least) if one[n] != two[n]), least)
+    return f"{' '.join(one[same:])} -> {' '.join(two[same:])}"
 
 
 def _offset(text: str) -> tuple[str, int]:
@@ -217,9 +241,14 @@ def _told(rows: list[Row], loops: set[str]) -> Iterator[Row]:
     gone = [row for row in rows if row.tag is Tag.REMOVED and _is_op(row.key)]
     come = [row for row in rows if row.tag is Tag.ADDED and _is_op(row.key)]
     moved: dict[int, str] = {}
-    for row in come:
-        match = next((g for g in gone if g.key == row.key and id(g) not in moved), None)
+    for row, alike in [(row, alike) for alike in (True, False) for row in come]:
+        if id(row) in moved:
+            continue
+        match = next(
+            (g for g in gone if g.key == row.key and (g.in_loop == row.in_loop or not alike)), None
+        )
         if match is not None:
+            gone.remove(match)
             assert match.left is not None
             assert row.right is not None
             one, two = match.left.strip(), row.right.strip()
@@ -228,7 +257,7 @@ def _told(rows: list[Row], loops: set[str]) -> Iterator[Row]:
     for row in rows:
         if id(row) in moved:
             yield replace(row, tag=Tag.MOVED, note=moved[id(row)])
-        elif row.tag is Tag.ADDED and row.key in loops:
+        elif row.tag is Tag.ADDED and row.key in loops and not row.in_loop:
             yield replace(row, tag=Tag.PEELED)
         else:
             yield row

@@ -16,7 +16,7 @@ from typing import Any, Protocol, cast
 
 from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.record import Event, EventKind
-from schedgen.ir.effects import Engine, OutRef
+from schedgen.ir.effects import Engine, OutRef, SlotRef
 from schedgen.ir.ops import Acquire, Await, Mma, Op, Store, Sync, TmaStore
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
@@ -127,8 +127,10 @@ class TableCosts:
         """Bytes of a TMA store."""
         if not isinstance(op, TmaStore):
             return 0
-        source = next((b for b in self.schedule.buffers if b.name == str(op.source)), None)
-        return 0 if source is None else source.bytes
+        if isinstance(op.source, SlotRef):
+            return self.schedule.ring(op.source.ring).slot(op.source.slot).slab_bytes
+        name = op.source.name
+        return next(b.bytes for b in self.schedule.buffers if b.name == name)
 
     def between(self, matching: CountingRun, u: int, v: int) -> int:
         before, after = matching.events[u], matching.events[v]

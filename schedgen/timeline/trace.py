@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.record import Event, EventKind
-from schedgen.happens_before.unroll import Instance
+from schedgen.happens_before.unroll import Instance, OverBudget
 from schedgen.ir.effects import Engine, RingBarrier
 from schedgen.ir.schedule import Schedule
 from schedgen.timeline.critical import Cycle, critical_cycle, label_of, members_of, why
@@ -42,10 +42,18 @@ def traced(schedule: Schedule, k_tiles: int, costs: Costs) -> Timeline:
         waits = next(blocked.rest())
         raise Stuck(f"at K = {k_tiles} `{waits.op.text}` of {waits.who} never returns")
     execution = execute(run, costs)
-    long = Matching(schedule, settled_tiles(schedule, k_tiles))
-    settled = None if long.blocked else execute(long, costs)
+    settled = _settled(schedule, k_tiles, costs)
     cycle = None if settled is None else critical_cycle(settled)
     return _Picture(schedule, execution, costs, cycle).timeline(settled)
+
+
+def _settled(schedule: Schedule, k_tiles: int, costs: Costs) -> Execution | None:
+    """An execution of many turns; None where it waits for ever or has too many events."""
+    try:
+        run = Matching(schedule, settled_tiles(schedule, k_tiles))
+    except OverBudget:
+        return None
+    return None if run.blocked else execute(run, costs)
 
 
 class _Picture:

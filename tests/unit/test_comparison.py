@@ -13,6 +13,8 @@ EDITS = [
     ((V5, ("wait 1", "wait 2")), ("changed", "wait 1 -> 2")),
     ((V5, ("stages 4", "stages 3")), ("changed", "stages 4 -> 3")),
     ((V4, ("bytes 49152", "bytes 16384")), ("changed", "bytes 49152 -> 16384")),
+    ((V4, ("load tma.B k", "load tma.B k + 1")), ("changed", "k -> k + 1")),
+    ((V5, ("tma.B, k\n", "tma.B, k lag 2\n")), ("changed", "lag 0 -> 2")),
     ((V4, ("  store acc", "  touch acc\n  store acc")), ("added", "")),
     ((V4, ("    fence\n", "")), ("removed", "")),
 ]
@@ -33,6 +35,18 @@ def test_a_move_is_told_on_both_sides():
     assert [(str(r.tag), r.left is None, r.right is None) for _, r in changes] == [
         ("moved", True, False), ("moved", False, True),
     ]  # fmt: skip
+
+
+def test_copies_in_front_of_the_loop_are_peeled_and_the_op_moves_within():
+    ahead = "    if k + 1 < K {\n      load tma.B k + 1 ahead 1\n    }\n"
+    text = changed(
+        V4, ("  for k in 0..K {\n", "  if K > 0 {\n    load tma.B 0\n  }\n  for k in 0..K {\n"),
+        ("    load tma.B k\n    advance tma\n", f"    advance tma\n{ahead}"),
+    )  # fmt: skip
+    changes = [(str(row.tag), row.note) for _, row in sg.diff(sg.parse(V4), sg.parse(text)).changes]
+    note = "k -> k + 1, ahead 0 -> 1"
+    assert changes == [*[("peeled", "")] * 3, ("moved", note), ("moved", ""), ("moved", note),
+                       ("moved", "")]  # fmt: skip
 
 
 def test_a_role_that_is_new_is_added_whole():
