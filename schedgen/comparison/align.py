@@ -205,7 +205,7 @@ def _pair(a: _Line, b: _Line, indent: str, *, in_loop: bool) -> Iterator[Row]:
 
 
 def difference(a: str, b: str) -> str:
-    """What differs in two lines: ``lag 0 -> 1``, ``stages 3 -> 4``, ``k -> k + 3, ahead 0 -> 3``."""
+    """What differs in two lines: ``lag 0 -> 1``, ``stages 3 -> 4``, ``k -> k + 3``."""
     (before, lag), (after, new_lag) = (_offset(text) for text in (a, b))
     told = [_words(before.split(), after.split())] if before != after else []
     if lag != new_lag:
