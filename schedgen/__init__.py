@@ -21,6 +21,7 @@ from schedgen.api import (
     apply_steps,
     build,
     check,
+    diff,
     emit,
     limits,
     load,
@@ -28,6 +29,8 @@ from schedgen.api import (
     predict,
     replay_finding,
     run,
+    trace,
+    trace_finding,
 )
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -40,14 +43,16 @@ if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
     from schedgen.predict import CannotPredict, Prediction
     from schedgen.running import RunResult
+    from schedgen.timeline import Latencies, Timeline
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed",
-    "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused", "RunResult",
-    "Schedule", "ToolchainMissing", "Verdict", "apply", "apply_steps", "build", "check", "emit",
-    "limits", "load", "parse", "predict", "replay_finding", "run", "show",
+    "Latencies", "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused",
+    "RunResult", "Schedule", "Timeline", "ToolchainMissing", "Verdict", "apply", "apply_steps",
+    "build", "check", "diff", "emit", "limits", "load", "parse", "predict", "replay_finding",
+    "run", "show", "trace", "trace_finding",
 ]  # fmt: skip
 
 
@@ -57,6 +62,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("schedgen.build"), name)
     if name in ("CannotPredict", "Prediction"):
         return getattr(import_module("schedgen.predict"), name)
+    if name in ("Latencies", "Timeline"):
+        return getattr(import_module("schedgen.timeline"), name)
     if name == "RunResult":
         return import_module("schedgen.running").RunResult
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

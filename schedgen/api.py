@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from schedgen.diagnostics.finding import Finding, Row
-from schedgen.diagnostics.render import finding_text, tiles
+from schedgen.diagnostics.render import finding_json, finding_text, tiles
 from schedgen.diagnostics.target import TargetCannotSay
 from schedgen.happens_before.every_k import judge_every_k
 from schedgen.happens_before.judge import Outcome, Verdict, judge
+from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.parser import parse as parse_text
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -29,11 +30,13 @@ from schedgen.pipeline import Pass, parse_pipeline
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
+    from schedgen.comparison import Comparison
     from schedgen.emit import EmitUnsupported
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
     from schedgen.predict import Prediction
     from schedgen.running import RunResult
+    from schedgen.timeline import Latencies, Timeline
 
 Trips = Literal["all"] | int | tuple[int, int]
 """``"all"``, one K, or (first, last), in tiles, both included."""
@@ -151,6 +154,57 @@ def predict(
     schedule = placed(schedule)
     _judged(schedule, unsafe=False, verb="predicted")
     return predict_proved(schedule, shape=shape, numbers=h200(), clock=clock)
+
+
+def trace(schedule: Schedule, *, k_tiles: int, latencies: Latencies | None = None) -> Timeline:
+    """What happens when: the execution for one K, each event as soon as ``latencies`` allow.
+
+    None stands for the default table.  The schedule is not judged.  Raises `IllFormed` (SG116) for
+    a K that is negative or unrolls to too many events, or where the schedule waits for ever.
+    """
+    from schedgen.timeline import DEFAULT, Stuck, TableCosts, traced
+
+    schedule = placed(schedule)
+    try:
+        if k_tiles < 0:
+            raise Stuck("K is negative")
+        return traced(schedule, k_tiles, TableCosts(schedule, latencies or DEFAULT))
+    except OverBudget:
+        message = f"K = {k_tiles} has too many events to draw; take a smaller one"
+    except Stuck as stuck:
+        message = f"{stuck}; `schedgen check` says why"
+    raise IllFormed(code="SG116", message=message, place=None)
+
+
+def diff(left: Schedule, right: Schedule) -> Comparison:
+    """Two schedules side by side: which lines a pass changed, moved, peeled, added or removed."""
+    from schedgen.comparison import compare
+
+    return compare(left, right)
+
+
+def trace_finding(schedule: Schedule, finding: Finding) -> Timeline:
+    """The witness of a finding, step by step as `replay_finding` tells it.
+
+    Raises `IllFormed` (SG115) for a finding that has no witness.
+    """
+    from schedgen.machine.retelling import retold
+    from schedgen.timeline import witnessed
+
+    return witnessed(placed(schedule), retold(placed(schedule), finding_json(finding)))
+
+
+def latencies(path: Path) -> Latencies:
+    """The table in a JSON file.  Raises `IllFormed` (SG115) for a file that is none."""
+    from schedgen.timeline import read_latencies
+
+    try:
+        return read_latencies(path.read_text(encoding="utf-8-sig"), name=str(path))
+    except UnicodeDecodeError:
+        message = f"`{path}` is not text"
+    except OSError as error:
+        message = f"`{path}` cannot be read: {error.strerror}"
+    raise IllFormed(code="SG115", message=message, place=None)
 
 
 def replay_finding(value: object, number: int = 1) -> Retelling:

@@ -30,6 +30,7 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
+from schedgen.pictures import diff, show_comparison, show_timeline, trace
 from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
     EXIT,
@@ -63,6 +64,8 @@ def cli() -> None:
 
 cli.add_command(bench)
 cli.add_command(predict)
+cli.add_command(trace)
+cli.add_command(diff)
 
 
 @cli.command("list")
@@ -89,7 +92,7 @@ def show(source: str) -> None:
 @click.option("-p", "--pipeline", required=True, help="such as 'set-stages{n=4}'; quote it")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write here")
 @click.option("--name", help="the new schedule's name (default: the stem of the output file)")
-@click.option("--print-between", is_flag=True, help="show the schedule after each pass")
+@click.option("--print-between", is_flag=True, help="show what each pass changes")
 @UNSAFE
 def opt(
     source: str, pipeline: str, output: Path | None, name: str | None, print_between: bool,
@@ -98,9 +101,10 @@ def opt(
     """Apply a pipeline of passes; prints or writes only what is not refuted."""
     schedule = renamed(read(source), name, output)
     for step, after in api.apply_steps(schedule, pipeline):
-        schedule = after
         if print_between:
-            click.echo(f"# after {step.text}\n{to_text(after)}", err=True)
+            click.echo(f"# {step.text}", err=True)
+            show_comparison(api.diff(schedule, after), None, err=True)
+        schedule = after
     verdict = api.check(schedule)
     click.echo(api.verdict_line(verdict, tile_k=schedule.tile.k), err=True)
     if not verdict.ok and not unsafe:
@@ -134,8 +138,9 @@ def trips(text: str) -> api.Trips:
 @cli.command()
 @INPUT
 @click.option("--k", "k", default="all", show_default=True, help="K tiles: all, N, or A..B")
+@click.option("--trace", "draw", is_flag=True, help="draw the witness of the first finding")
 @FORMAT
-def check(source: str, k: str, style: str) -> None:
+def check(source: str, k: str, style: str, draw: bool) -> None:
     """Judge a schedule: races, deadlocks, counts, coverage, capacity."""
     schedule = read(source)
     verdict = api.check(schedule, trips(k))
@@ -149,6 +154,9 @@ def check(source: str, k: str, style: str) -> None:
             click.echo(f"obligations: {done}")
         else:
             print_findings(api.findings_text(verdict, tile_k=schedule.tile.k))
+            seen = next((f for f in verdict.findings if f.k is not None), None)
+            if draw and seen is not None:
+                show_timeline(api.trace_finding(schedule, seen), None)
     raise SystemExit(EXIT[verdict.outcome])
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -28,6 +29,9 @@ EXIT = {
     Outcome.PROVED: 0,
 }  # fmt: skip
 """What a command ends with, by verdict."""
+
+
+PIPE_WIDTH = 80
 
 
 def read(source: str) -> Schedule:
@@ -58,6 +62,11 @@ def toolchain_failures() -> Iterator[None]:
         stop(f"error: {error}", 3)
     except BuildFailed as error:
         stop(f"error: {error}", 1)
+
+
+def room(stream: TextIO) -> int:
+    """Columns of the terminal that a stream is; 80 where it is none, whatever COLUMNS says."""
+    return shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
 
 
 def write(text: str, path: Path) -> None:

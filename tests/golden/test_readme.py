@@ -1,4 +1,4 @@
-"""The README's console and Python blocks, run as they stand."""
+"""The console and Python blocks of the README and of docs pages, run as they stand."""
 
 import os
 import re
@@ -8,18 +8,22 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
+PAGES = [README, ROOT / "docs" / "trace.md"]
+"""The pages whose blocks are run."""
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def sessions() -> list[tuple[str, str]]:
+def sessions(page: Path) -> list[tuple[str, str]]:
     """Every command of the console blocks, in order, with what it is said to print."""
     found: list[tuple[str, str]] = []
-    for block in blocks("console"):
+    for block in blocks("console", page):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             found.append((command, output.rstrip("\n")))
@@ -32,9 +36,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": here + os.pathsep + os.environ["PATH"], "COLUMNS": "20"}
 
 
-def test_console_blocks(tmp_path):
-    assert len(sessions()) >= 4
-    for command, expected in sessions():
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_console_blocks(tmp_path, page):
+    assert len(sessions(page)) >= 4
+    for command, expected in sessions(page):
         done = subprocess.run(
             ["sh", "-c", f"{command} 2>&1"], cwd=tmp_path, env=environment(), text=True,
             capture_output=True, timeout=120, check=False,
@@ -42,9 +47,12 @@ def test_console_blocks(tmp_path):
         assert expected.strip() == done.stdout.strip(), command
 
 
-@pytest.mark.parametrize("number", range(len(blocks("python"))))
-def test_python_blocks(number):
-    exec(compile(blocks("python")[number], str(README), "exec"), {})
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_python_blocks(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert blocks("python", page)
+    for block in blocks("python", page):
+        exec(compile(block, str(page), "exec"), {})
 
 
 def test_two_commands_stand_as_ci_reads_them():

@@ -1,0 +1,65 @@
+"""A timeline as one page: the picture inside, light and dark, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from html import escape
+
+from schedgen.timeline.legend import facts
+from schedgen.timeline.model import Timeline
+from schedgen.timeline.svg import svg_text
+
+STYLE = """
+:root{color-scheme:light dark;--ink:#1c2430;--dim:#5b6675;--back:#ffffff;--line:#d5dae1}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e9ee;--dim:#9aa5b4;--back:#14181e;--line:#39414d}}
+body{margin:24px;background:var(--back);color:var(--ink);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
+h1{font-size:20px;margin:0 0 4px}p{margin:0 0 16px;color:var(--dim)}
+.chart{overflow-x:auto;border:1px solid var(--line);border-radius:6px}
+.chart svg{display:block}
+table{border-collapse:collapse;margin-top:16px;max-width:900px}
+th{text-align:left;font-weight:600;vertical-align:top;padding:2px 16px 2px 0;white-space:nowrap}
+td{padding:2px 0;overflow-wrap:anywhere;white-space:pre-wrap}
+.hop{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+""".strip()
+
+WITNESS_SIGNS = (
+    "letters are stages (A the first) with their tile; a circle: a warp issues a load or mma; a "
+    "triangle: it hands a stage back; dotted box: waits for a barrier; box: waits for its mma; "
+    "framed in red: what goes wrong"
+)
+SIGNS = (
+    "letters are stages (A the first) with their tile, small on the tensor core for odd replicas; "
+    "a circle: a warp issues a load or mma; a triangle: it hands a stage back; dotted box: waits "
+    "for a barrier; box: waits for its mma; red dashes: a bubble; framed: part of what limits the "
+    "settled loop"
+)
+
+
+MONO = ' class="hop"'
+
+
+def html_text(timeline: Timeline) -> str:
+    """The page; the chart scrolls in its own box where it is wider than the page."""
+    title = timeline.title
+    if timeline.unit == "steps":
+        signs = WITNESS_SIGNS
+        what = f"a refusal's witness of {timeline.end - 1} steps, numbered as schedgen replay does"
+    else:
+        signs = SIGNS
+        what = f"{timeline.shown:,} cycles to the {timeline.until}, {timeline.end:,} to the exit"
+    rows = [
+        f"<tr><th>{escape(label)}</th><td{'' if label else MONO}>{escape(text)}</td></tr>"
+        for label, text in facts(timeline, 0)
+        if label not in ("signs", "path", "then")
+    ]
+    rows.append(f"<tr><th>signs</th><td>{escape(signs)}</td></tr>")
+    return "\n".join(
+        [
+            "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>", f"<style>{STYLE}</style>", "</head>", "<body>",
+            f"<h1>{escape(title)}</h1>", f"<p>{escape(what)}</p>",
+            f'<div class="chart" tabindex="0">{svg_text(timeline)}</div>',
+            f"<table>{''.join(rows)}</table>", "</body>", "</html>", "",
+        ]
+    )  # fmt: skip

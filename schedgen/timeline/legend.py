@@ -1,0 +1,110 @@
+"""What is said under a picture: how busy the engines were, bubbles, the cycle that limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schedgen.timeline.critical import Cycle, Hop
+from schedgen.timeline.model import Timeline
+
+LEGEND = (
+    "letters are stages (A the first), small on the tensor core for odd replicas; a letter in a "
+    "role's row: it issues its load or mma; . waits for a barrier  - for its mma  ^ hands a stage "
+    "back  _ bubble"
+)
+PATH_LEGEND = (
+    "why the last mma is so late: t loads, m mma, h hand-overs; capital: part of what limits the "
+    "settled loop"
+)
+WITNESS_LEGEND = (
+    "letters are stages (A the first): in a role's row it issues its load or mma, below they are "
+    "in flight; = another op  . waits for a barrier  - for its mma  ^ hands a stage back  ! what "
+    "goes wrong"
+)
+SHORT = 400
+"""Units per column from which on bars are too short to be seen."""
+
+
+def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
+    """Labelled sentences, in their order."""
+    for usage in timeline.usages:
+        label = "tensor" if usage.lane.startswith("tensor") else "TMA"
+        if timeline.until == "exit":
+            continue
+        text = f"{usage.busy:,} of {usage.window:,} cycles busy: {usage.share:.0%}"
+        if usage.settled is not None:
+            text += f"; {float(usage.settled):.0%} once the loop has settled"
+        yield label, text
+    if timeline.unit == "cycles":
+        yield "bubbles", _bubbles_text(timeline)
+        yield "settled", settled_text(timeline.cycle)
+        if timeline.cycle is not None:
+            for text in hops_text(timeline.cycle):
+                yield "", text
+    if timeline.refusal:
+        yield "refused", timeline.refusal
+    for sentence in timeline.sentences:
+        yield "seen", sentence
+    if timeline.unit == "cycles":
+        later = timeline.end - timeline.shown
+        if later:
+            yield "then", f"{later:,} more cycles to the exit, not drawn"
+        if scale >= SHORT:
+            yield "note", "bars are shorter than columns: a smaller --k or a larger --width helps"
+    if timeline.unit == "cycles":
+        yield "signs", f"a column is {scale:,} cycles; {LEGEND}"
+    else:
+        yield "signs", WITNESS_LEGEND
+    if timeline.path:
+        yield "path", PATH_LEGEND
+
+
+def _bubbles_text(timeline: Timeline) -> str:
+    gaps = [end - begin for begin, end in timeline.bubbles]
+    if timeline.until == "exit":
+        return "none: the tensor core has nothing to do"
+    if not gaps:
+        return "none: the tensor core never stands idle once it has begun"
+    if len(gaps) == 1:
+        return f"1 of the tensor core, {gaps[0]:,} cycles"
+    return f"{len(gaps)} of the tensor core, {sum(gaps):,} cycles, the longest {max(gaps):,}"
+
+
+def settled_text(cycle: Cycle | None) -> str:
+    """How fast the settled loop is, and what limits it."""
+    if cycle is None:
+        return "not known: the loop does not come to repeat itself"
+    rate = float(cycle.per_turn)
+    head = f"{rate:,.0f} cycles a turn of the K-loop"
+    if cycle.resource is not None:
+        return f"{head}: the {cycle.resource} is always busy"
+    turns = "turn goes" if cycle.turns == 1 else f"{cycle.turns} turns go"
+    return f"{head}: every {turns} through these waits, {cycle.cycles:,} cycles in all"
+
+
+def hops_text(cycle: Cycle) -> list[str]:
+    """The hops that take time, one each; a run of one who, event and reason is one line."""
+    kept = [hop for hop in cycle.hops if hop.cycles]
+    lines: list[list[Hop]] = []
+    for hop in kept:
+        if lines and _same(lines[-1][-1], hop):
+            lines[-1].append(hop)
+        else:
+            lines.append([hop])
+    return [_line(hops) for hops in lines]
+
+
+def _same(a: Hop, b: Hop) -> bool:
+    loads = a.event == b.event == "land"
+    return a.who == b.who and loads
+
+
+def _line(hops: Sequence[Hop]) -> str:
+    cycles = sum(hop.cycles for hop in hops)
+    first, last = hops[0], hops[-1]
+    op = first.op if len(hops) == 1 else f"{first.op} .. {last.op}"
+    what = {"land": "lands", "retire": "retires", "return": "returns", "issue": "issued"}
+    done = what.get(first.event, "")
+    reasons = {hop.why for hop in hops}
+    why = "" if len(hops) > 1 or reasons & {"transfer", "mma", "program"} else f" ({first.why})"
+    return f"{cycles:>6,}  {first.who}: {op} {done}".rstrip() + why

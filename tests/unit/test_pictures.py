@@ -1,0 +1,273 @@
+"""Pictures of a schedule: the trace format, the page, latencies, terminals, Python."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from functools import cache
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+import schedgen as sg
+from schedgen.timeline import gantt_text, html_text, perfetto_value, rich_text, svg_text
+from tests.command_line import schedgen
+from tests.refusals import V4, V5, changed
+
+EARLY = changed(V4, ("wait 0", "wait 1"), ("  store acc", "  wait 0\n  store acc"))
+
+
+@cache
+def v5(stages=4, k_tiles=6):
+    return sg.trace(sg.parse(changed(V5, ("stages 4", f"stages {stages}"))), k_tiles=k_tiles)
+
+
+@cache
+def witness():
+    schedule = sg.parse(EARLY)
+    return sg.trace_finding(schedule, sg.check(schedule, (0, 4)).findings[0])
+
+
+PICTURES = [v5, lambda: v5(2), lambda: v5(4, 0), witness]
+
+
+# --- Chrome trace events: the fields that the format demands of each kind of event
+COMMON = {"ph": str, "pid": int, "tid": int, "name": str}
+NUMBER = (int, float)
+FIELDS = {
+    "M": {"args": dict},
+    "X": {"cat": str, "ts": NUMBER, "dur": NUMBER, "args": dict},
+    "s": {"cat": str, "ts": NUMBER, "id": int},
+    "f": {"cat": str, "ts": NUMBER, "id": int, "bp": str},
+}
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_perfetto_events_have_the_fields_of_their_kind(picture):
+    value = json.loads(json.dumps(perfetto_value(picture())))
+    assert value["displayTimeUnit"] in ("ms", "ns")
+    for event in value["traceEvents"]:
+        wanted = {**COMMON, **FIELDS[event["ph"]]}
+        assert set(event) == set(wanted), event
+        assert all(isinstance(event[key], kind) for key, kind in wanted.items()), event
+        assert event.get("ts", 0) >= 0
+        assert event.get("dur", 1) > 0
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_perfetto_slices_of_a_row_do_not_overlap(picture):
+    made = picture()
+    events = perfetto_value(made)["traceEvents"]
+    names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert list(names.values()) == [lane.name for lane in made.lanes]
+    for tid in names:
+        row = [e for e in events if e["ph"] == "X" and e["tid"] == tid]
+        assert len(row) == len(made.lanes[tid - 1].bars)
+        for before, after in pairwise(row):
+            assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
+
+
+def test_perfetto_flows_start_and_end_in_slices():
+    events = perfetto_value(v5(2))["traceEvents"]
+    starts, ends = ({e["id"]: e for e in events if e["ph"] == ph} for ph in "sf")
+    assert len(starts) == len(v5(2).handovers) == 2 * 6 + 6  # full, and empty of the used stages
+    assert starts.keys() == ends.keys()
+    for number, start in starts.items():
+        assert start["ts"] <= ends[number]["ts"]
+        for end in (start, ends[number]):
+            inside = [e for e in events if e["ph"] == "X" and e["tid"] == end["tid"]
+                      and e["ts"] <= end["ts"] < e["ts"] + e["dur"]]  # fmt: skip
+            assert len(inside) == 1, end
+
+
+def test_perfetto_file_is_json_with_one_event_a_line(tmp_path):
+    file = tmp_path / "v5.json"
+    done = schedgen("trace", "hopper_matmul_v5", "--k", 2, "--perfetto", file)
+    assert (done.code, done.out, done.err) == (0, "", f"wrote {file}\n")
+    value = json.loads(file.read_text())
+    assert len(file.read_text().splitlines()) >= len(value["traceEvents"])
+    assert value == perfetto_value(sg.trace(sg.load("hopper_matmul_v5"), k_tiles=2))
+
+
+# --- the page and the SVG
+@pytest.mark.parametrize("picture", PICTURES)
+def test_page_needs_nothing_from_elsewhere(picture):
+    page = html_text(picture())
+    addresses = set(re.findall(r"[a-z]+://[^\s\"'<>]+", page))
+    assert addresses <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<script|<link|<img|<iframe|@import|url\(|\bsrc=|\bhref=", page)
+    assert "prefers-color-scheme:dark" in page
+    assert "overflow-x:auto" in page
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_svg_is_well_formed_and_shows_every_lane(picture):
+    made = picture()
+    root = ElementTree.fromstring(svg_text(made))
+    texts = {"".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {lane.name for lane in made.lanes} <= texts
+    titles = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert sum("mma acc" in t for t in titles) >= sum(
+        len(lane.bars) for lane in made.lanes if lane.name == "tensor core"
+    )
+    width = float(root.attrib["width"])
+    for box in root.iter("{http://www.w3.org/2000/svg}rect"):
+        assert 0 <= float(box.get("x", 0)) <= float(box.get("x", 0)) + float(box.attrib["width"])
+        assert float(box.get("x", 0)) + float(box.attrib["width"]) <= width
+
+
+def test_svg_escapes_what_it_shows():
+    named = sg.parse(V4.replace("consumer[2]", "c_and_others[2]"), name="<a & b>.sched")
+    ElementTree.fromstring(svg_text(sg.trace(named, k_tiles=1)))
+
+
+def test_all_files_at_once(tmp_path):
+    files = [tmp_path / name for name in ("a.html", "a.svg", "a.json")]
+    done = schedgen(
+        "trace", "hopper_matmul_v4", "--k", 1, "--html", files[0], "--svg", files[1],
+        "--perfetto", files[2],
+    )  # fmt: skip
+    assert (done.code, done.out) == (0, "")
+    assert all(f.stat().st_size > 1000 for f in files)
+
+
+# --- what is to be seen
+def test_stages_are_seen_to_differ():
+    settled = {n: v5(n).cycle.per_turn for n in (2, 3, 4)}
+    assert settled[2] > settled[3] > settled[4] == 1024  # 2 x 512: the tensor core is always busy
+    assert [bool(v5(n).bubbles) for n in (2, 3, 4)] == [True, True, False]
+    assert (v5(4).cycle.resource, v5(2).cycle.resource) == ("tensor core", None)
+
+
+def test_witness_marks_the_mma_that_still_reads():
+    made = witness()
+    marked = [b for lane in made.lanes for b in lane.bars if b.clash]
+    assert {(str(b.kind), b.tile) for b in marked} == {("mma", 0), ("load", 3)}
+    assert made.clash is not None
+    begin, end = made.clash
+    assert all(b.begin <= begin < end <= b.end for b in marked)
+    assert "!!" in gantt_text(made, width=80)
+
+
+def test_witness_of_a_finding_by_number(tmp_path):
+    file = tmp_path / "early.sched"
+    file.write_text(EARLY)
+    assert schedgen("trace", file, "--finding", 1).code == 1
+    assert schedgen("trace", file, "--finding", 2).code == 2
+    assert schedgen("trace", "hopper_matmul_v5", "--finding", 1).code == 2
+    shown = schedgen("trace", file, "--unsafe", "--k", 4)
+    assert (shown.code, "cycles to the last mma" in shown.out) == (0, True)
+
+
+# --- latencies
+def test_latencies_of_a_file(tmp_path):
+    file = tmp_path / "card.json"
+    rows = {"load_latency": {"value": 1600}, "clock": {"value": 1.5}}
+    file.write_text(json.dumps({"card": "a card", "numbers": rows}))
+    shown = schedgen("trace", "hopper_matmul_v5", "--k", 3, "--latencies", file)
+    made = sg.trace(
+        sg.load("hopper_matmul_v5"), k_tiles=3, latencies=sg.Latencies(load_latency=1600)
+    )
+    assert (shown.code, shown.out) == (0, gantt_text(made, width=80))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"numbers": 3}', '{"numbers": {"wakeup": 70}}', "[" * 9999,
+             '{"numbers": {"load_rate": {"value": 0}}}', '{"numbers": {"wakeup": {"value": "x"}}}'],
+)  # fmt: skip
+def test_latencies_that_are_none(tmp_path, text):
+    file = tmp_path / "card.json"
+    file.write_text(text)
+    shown = schedgen("trace", "hopper_matmul_v5", "--latencies", file)
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err.startswith("error[SG115]:")
+
+
+def test_what_never_ends_is_not_traced():
+    schedule = sg.parse(changed(V5, ("stages 4", "stages 1")))
+    with pytest.raises(sg.IllFormed, match="never returns; `schedgen check` says why"):
+        sg.trace(schedule, k_tiles=4)
+    with pytest.raises(sg.IllFormed, match="K is negative"):
+        sg.trace(schedule, k_tiles=-1)
+    with pytest.raises(sg.IllFormed, match="too many events"):
+        sg.trace(sg.parse(V5), k_tiles=9999)
+
+
+# --- terminals and notebooks
+@pytest.mark.parametrize("width", [40, 80, 133])
+def test_styles_change_no_character(width):
+    for made in (v5(2), witness()):
+        styled = rich_text(made, width=width).plain.split("\n")
+        assert [line.rstrip() for line in styled] == gantt_text(made, width=width).split("\n")
+
+
+@pytest.mark.parametrize("width", [40, 57, 80, 200])
+def test_no_line_is_wider_than_asked(width):
+    for made in (v5(2), witness()):
+        assert max(map(len, gantt_text(made, width=width).splitlines())) <= width
+
+
+def on_terminal(columns, *arguments, **environment):
+    """What a command writes to a terminal of so many columns."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "CI")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "schedgen", *arguments], stdin=slave, stdout=slave,
+        stderr=subprocess.DEVNULL, env={**kept, "TERM": "xterm-256color", **environment},
+    ) as process:  # fmt: skip
+        os.close(slave)
+        found = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            found += part
+    os.close(master)
+    assert process.returncode == 0
+    return found.decode().replace("\r\n", "\n")
+
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+COLOURS = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|38;)")
+
+
+@pytest.mark.parametrize("command", [("trace", "hopper_matmul_v5", "--k", "3"),
+                                     ("diff", "hopper_matmul_v4", "hopper_matmul_v5")])  # fmt: skip
+def test_terminal_pipe_and_no_color_have_the_same_words(command):
+    coloured = on_terminal(60, *command)
+    plain = on_terminal(60, *command, NO_COLOR="1")
+    assert COLOURS.search(coloured)
+    assert not COLOURS.search(plain)
+    piped = schedgen(*command, "--width", 60).out
+    for text in (coloured, plain):
+        lines = ESCAPES.sub("", text).splitlines()
+        assert [line.rstrip() for line in lines] == piped.splitlines()
+
+
+def test_timeline_in_a_notebook():
+    assert v5()._repr_html_() == svg_text(v5())
+    with pytest.raises(AttributeError):
+        v5().end = 3
+
+
+def test_timeline_and_comparison_print_themselves():
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=80)
+    console.print(v5())
+    console.print(sg.diff(sg.parse(V4), sg.parse(V5)))
+    printed = console.file.getvalue()
+    assert "tensor core" in printed
+    assert "lag 0 -> 1" in printed
