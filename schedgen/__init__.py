@@ -26,6 +26,7 @@ from schedgen.api import (
     parse,
     replay_finding,
     run,
+    suggest_fix,
 )
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
@@ -36,15 +37,16 @@ from schedgen.pipeline import Pass, PassStopped, Pipeline
 
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+    from schedgen.fixes import Edit, Fix
     from schedgen.running import RunResult
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
+    "BuildFailed", "BuildReport", "CannotEmit", "Edit", "Finding", "Fix", "IllFormed", "Outcome", "Pass",
     "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
     "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
-    "replay_finding", "run", "show",
+    "replay_finding", "run", "show", "suggest_fix",
 ]  # fmt: skip
 
 
@@ -52,6 +54,8 @@ def __getattr__(name: str) -> Any:
     """Names of what builds and runs kernels, imported when they are asked for."""
     if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
         return getattr(import_module("schedgen.build"), name)
+    if name in ("Edit", "Fix"):
+        return getattr(import_module("schedgen.fixes"), name)
     if name == "RunResult":
         return import_module("schedgen.running").RunResult
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

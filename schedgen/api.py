@@ -30,6 +30,7 @@ from schedgen.pipeline import Pass, parse_pipeline
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
     from schedgen.emit import EmitUnsupported
+    from schedgen.fixes import Budget, Fix, NoFix
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
     from schedgen.running import RunResult
@@ -117,6 +118,27 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
     return judge(schedule, trips=range(first, last + 1))
+
+
+def suggest_fix(schedule: Schedule) -> Fix | None:
+    """The smallest edit, else two, that makes a refuted schedule proved for every K.
+
+    The repair loads and computes what the schedule meant to; `Fix.edits` say it in words and
+    `Fix.schedule` is the result.  None for a schedule that is not refuted, and where nothing was
+    found within `schedgen.fixes.FULL`.  Raises `IllFormed`.
+    """
+    from schedgen.fixes import FULL, Fix
+
+    schedule = placed(schedule)
+    found = find_fix(schedule, check(schedule), FULL)
+    return found if isinstance(found, Fix) else None
+
+
+def find_fix(schedule: Schedule, verdict: Verdict, budget: Budget) -> Fix | NoFix:
+    """A proved repair of a schedule with that verdict, within a budget, or how far it went."""
+    from schedgen.fixes import search
+
+    return search(placed(schedule), verdict, budget)
 
 
 def limits(schedule: Schedule, *, progress: Callable[[str], None] | None = None) -> Limits:

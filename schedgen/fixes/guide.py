@@ -1,0 +1,96 @@
+"""Which edits to try first for a finding, and near which lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from schedgen.diagnostics.finding import Finding
+from schedgen.fixes.edits import Candidate, field_edits, number_edits
+from schedgen.fixes.moves import add_edits, move_edits, remove_edits
+from schedgen.ir.schedule import Schedule
+
+GUIDE: Mapping[str, tuple[str, ...]] = {
+    "SG201": ("executor", "move", "add acquire", "add sync", "lag", "bytes", "add load"),
+    "SG202": ("lag", "add advance", "move", "remove advance"),
+    "SG203": ("lag release +", "move", "depth wait -", "add wait", "executor", "lag", "add commit"),
+    "SG204": ("remove load", "lag", "move", "add acquire"),
+    "SG205": ("move", "lag", "add acquire"),
+    "SG206": ("move", "depth wait -", "add wait", "remove touch"),
+    "SG207": ("add commit", "move", "add wait"),
+    "SG208": ("add fence", "move"),
+    "SG209": ("remove mma", "remove", "move"),
+    "SG210": ("executor", "move", "add fence proxy", "add sync"),
+    "SG212": ("add sync", "move", "executor"),
+    "SG213": ("add sync", "move", "executor"),
+    "SG214": ("add store-commit", "add store-wait", "add wait", "move", "add acquire"),
+    "SG215": ("remove store", "remove tma-store"),
+    "SG301": ("number empty", "number full", "number count", "number threads", "move",
+              "remove", "executor", "add release", "add arrive", "add sync"),
+    "SG302": ("bytes", "move", "add load", "add expect", "remove load", "executor"),
+    "SG303": ("move", "number", "add acquire", "remove", "add sync"),
+    "SG304": ("lag", "move", "number", "executor", "add await", "remove"),
+    "SG305": ("add sync", "move", "executor", "number", "lag"),
+    "SG306": ("lag", "add await", "add acquire", "move", "remove arrive", "remove"),
+    "SG307": ("lag release -", "number stages +", "move", "lag", "depth", "remove"),
+    "SG308": ("lag release", "move", "add release", "number empty", "lag", "add arrive"),
+    "SG309": ("lag", "move", "add advance", "remove"),
+    "SG310": ("lag", "move", "add load", "add expect", "number", "remove"),
+    "SG501": ("number stages -",),
+    "SG502": ("depth", "remove"),
+}  # fmt: skip
+"""For each code the patterns of edits, the likeliest first; only what is named here is added."""
+
+OTHERS = ("lag", "depth", "executor", "bytes", "number", "move", "remove")
+"""What is tried after the patterns of the code."""
+
+
+def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
+    """Every single edit: by the patterns of the finding's code, then by nearness to its rows.
+
+    The order depends on the schedule and the finding alone.
+    """
+    patterns = (*GUIDE.get(finding.code, ()), *OTHERS)
+    near = _Nearness(finding)
+    made = list(_all(schedule, patterns))
+    keys = [(_rank(one, patterns), near.of(one), number) for number, one in enumerate(made)]
+    return [made[number] for _, _, number in sorted(keys)]
+
+
+def is_guided(candidate: Candidate, finding: Finding) -> bool:
+    """Whether the code's own patterns name the edit, in a role that the finding shows."""
+    patterns = GUIDE.get(finding.code, ())
+    named = _rank(candidate, patterns) < len(patterns)
+    return named and _Nearness(finding).of(candidate) <= ROLE
+
+
+def _all(schedule: Schedule, patterns: Iterable[str]) -> Iterator[Candidate]:
+    yield from field_edits(schedule)
+    yield from number_edits(schedule)
+    yield from move_edits(schedule)
+    for pattern in patterns:
+        if pattern.startswith("add "):
+            yield from add_edits(schedule, pattern.removeprefix("add "))
+    yield from remove_edits(schedule)
+
+
+def _rank(candidate: Candidate, patterns: tuple[str, ...]) -> int:
+    mine = candidate.pattern + " "
+    ranks = (n for n, p in enumerate(patterns) if mine.startswith(p + " "))
+    return next(ranks, len(patterns))
+
+
+AT, ROLE, ELSEWHERE = 0, 1, 2
+
+
+class _Nearness:
+    """How near an edit is to the rows of a finding: at one of them, in a role of theirs, or not."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.places = {row.place for row in finding.rows if row.place is not None}
+        self.roles = {row.role for row in finding.rows if row.role}
+
+    def of(self, candidate: Candidate) -> int:
+        edit = candidate.edit
+        if any(place in self.places for place in edit.places):
+            return AT
+        return ROLE if edit.role is None or edit.role in self.roles else ELSEWHERE
