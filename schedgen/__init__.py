@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Edit", "Finding", "Fix", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
+    "BuildFailed", "BuildReport", "CannotEmit", "Edit", "Finding", "Fix", "IllFormed", "Outcome",
+    "Pass", "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing",
+    "Verdict", "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
     "replay_finding", "run", "show", "suggest_fix",
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ starts quickly.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -59,7 +59,7 @@ class CannotEmit(Exception):
 
 def parse(text: str, *, name: str = "<text>") -> Schedule:
     """The well-formed schedule of a text.  Raises `IllFormed` (SG1xx)."""
-    schedule = parse_text(text, file=name)
+    schedule = parse_text(text.replace("\r\n", "\n").replace("\r", "\n"), file=name)
     verify(schedule)
     return schedule
 
@@ -68,9 +68,13 @@ def load(what: str | Path) -> Schedule:
     """A kernel by name, or a schedule from a ``.sched`` file.  Raises `IllFormed`."""
     if str(what) in KERNELS:
         return kernel_schedule(str(what))
-    path = Path(what)
+    return parse(read_text(Path(what)), name=str(Path(what)))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, its line ends as they are.  Raises `IllFormed` (SG115)."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
@@ -78,7 +82,6 @@ def load(what: str | Path) -> Schedule:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
         raise IllFormed(code="SG115", message=message, place=None) from None
-    return parse(text, name=str(path))
 
 
 def placed(schedule: Schedule) -> Schedule:
@@ -302,9 +305,18 @@ def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
     return verdict
 
 
-def findings_text(verdict: Verdict, *, tile_k: int) -> str:
-    """All findings in their short form, empty where there is none."""
-    return "\n".join(finding_text(f, tile_k=tile_k) for f in verdict.findings)
+def findings_text(
+    verdict: Verdict, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None
+) -> str:
+    """All findings in their short form, empty where there is none.
+
+    ``source`` are the lines that the places count; with them each finding shows an excerpt.  A
+    proved ``fix`` is the advice of the first.
+    """
+    first, *rest = (*verdict.findings, None)
+    texts = [] if first is None else [finding_text(first, tile_k=tile_k, source=source, fix=fix)]
+    texts += [finding_text(f, tile_k=tile_k, source=source) for f in rest if f is not None]
+    return "\n".join(texts)
 
 
 def verdict_text(verdict: Verdict, *, tile_k: int) -> str:

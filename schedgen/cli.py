@@ -15,14 +15,23 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
 from schedgen import __version__, api
+from schedgen.checking import (
+    apply_fix,
+    check_sarif,
+    print_json,
+    read_source,
+    repair_of,
+    say_check,
+    verdict_json,
+)
 from schedgen.diagnostics.catalog import CATALOG, page
-from schedgen.diagnostics.render import finding_json, finding_text
-from schedgen.happens_before.judge import Outcome, Verdict
+from schedgen.diagnostics.render import finding_text
+from schedgen.happens_before.judge import Outcome
 from schedgen.ir.axioms import AXIOMS
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -33,7 +42,6 @@ from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
     build_text,
     deliver,
-    print_findings,
     progress_line,
     run_text,
     status,
@@ -63,13 +71,7 @@ def cli() -> None:
 
 def read(source: str) -> Schedule:
     """The schedule that INPUT names."""
-    if source != "-":
-        return api.load(source)
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
-    return api.parse(text, name="<stdin>")
+    return read_source(source).schedule
 
 
 def stop(text: str, code: int) -> NoReturn:
@@ -159,37 +161,34 @@ def trips(text: str) -> api.Trips:
 @cli.command()
 @INPUT
 @click.option("--k", "k", default="all", show_default=True, help="K tiles: all, N, or A..B")
-@FORMAT
-def check(source: str, k: str, style: str) -> None:
-    """Judge a schedule: races, deadlocks, counts, coverage, capacity."""
-    schedule = read(source)
-    verdict = api.check(schedule, trips(k))
-    if style == "json":
-        value = verdict_json(schedule, verdict, source)
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+@click.option("--fix", "fix", is_flag=True, help="repair INPUT, or print it repaired")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="with --fix: write here")
+@click.option("--suggest/--no-suggest", default=True, help="look for a fix (on by default)")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json", "sarif"]), default="text",
+    show_default=True,
+)  # fmt: skip
+def check(source: str, k: str, fix: bool, output: Path | None, suggest: bool, style: str) -> None:
+    """Judge a schedule: races, deadlocks, counts, coverage, capacity.
+
+    Of a refuted one the last line is a fix, if a short search finds one that is proved for every K.
+    --fix searches longer, shows the diff, rewrites the file, and ends with 0 if it could.
+    """
+    given = read_source(source)
+    verdict = api.check(given.schedule, trips(k))
+    found = None
+    if verdict.outcome is Outcome.REFUTED and (fix or suggest):
+        from schedgen.fixes import FULL, SMALL
+
+        found = api.find_fix(given.schedule, verdict, FULL if fix else SMALL)
+    if style == "text":
+        say_check(given, verdict, None if fix else found)
+    elif style == "json":
+        print_json(verdict_json(given.schedule, verdict, source, repair_of(given, found)))
     else:
-        click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
-        if verdict.ok:
-            done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
-            click.echo(f"obligations: {done}")
-        else:
-            print_findings(api.findings_text(verdict, tile_k=schedule.tile.k))
-    raise SystemExit(EXIT[verdict.outcome])
-
-
-def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str, Any]:
-    """The JSON of `check`: a contract that scripts depend on."""
-    proof = verdict.certificate
-    return {
-        "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
-        "verdict": str(verdict.outcome),
-        "scope": {"k": "all" if proof is not None else list(verdict.scope)},
-        "reason": verdict.reason,
-        "certificate": proof and dataclasses.asdict(proof),
-        "obligations": verdict.obligations,
-        "findings": [finding_json(f) for f in verdict.findings],
-        "version": __version__,
-    }
+        print_json(check_sarif(given, verdict, repair_of(given, found)))
+    fixed = fix and found is not None and apply_fix(given, found, output, aloud=style == "text")
+    raise SystemExit(0 if fixed else EXIT[verdict.outcome])
 
 
 @cli.command()
@@ -214,7 +213,7 @@ def limits(source: str, style: str) -> None:
     if style == "json":
         value = verdict_json(schedule, verdict, source)
         value["limits"] = found and limits_json(found)
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        print_json(value)
     if found is None:
         why = api.verdict_text(verdict, tile_k=schedule.tile.k)
         stop(f"no limits: {schedule.name} is not proved\n{why}", EXIT[verdict.outcome])

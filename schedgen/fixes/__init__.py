@@ -6,6 +6,9 @@ a repair computes what was meant, `patch` changes the lines of a file and nothin
 """
 
 from schedgen.fixes.edits import Edit
+from schedgen.fixes.patch import Patched, diff, patched
 from schedgen.fixes.search import FULL, SMALL, Budget, Fix, NoFix, search
 
-__all__ = ["FULL", "SMALL", "Budget", "Edit", "Fix", "NoFix", "search"]
+__all__ = [
+    "FULL", "SMALL", "Budget", "Edit", "Fix", "NoFix", "Patched", "diff", "patched", "search",
+]  # fmt: skip

@@ -82,6 +82,8 @@ def field_edits(schedule: Schedule) -> Iterator[Candidate]:
             for members in groups.values():
                 first = items[members[0]]
                 assert isinstance(first, Op)
+                if spec.mixed and len({type(items[at]) for at in members}) == 1:
+                    continue  # the same edit as that of one keyword
                 for up, changed in spec.values(schedule, role, first):
                     yield _field(schedule, number, members, spec, up, changed)
 
@@ -92,6 +94,7 @@ class _Field:
     name: str
     key: Callable[[Op], tuple[object, ...] | None]
     values: Callable[[Schedule, Role, Op], Iterator[tuple[int, Any]]]
+    mixed: bool = False
 
 
 def _field(
@@ -103,7 +106,8 @@ def _field(
     for at in members:
         items[at] = dataclasses.replace(items[at], **{spec.name: value})  # pyright: ignore
     first, made = old[0], items[members[0]]
-    assert isinstance(first, Op) and isinstance(made, Op)
+    assert isinstance(first, Op)
+    assert isinstance(made, Op)
     same = len({item.text for item in old if isinstance(item, Op)}) == 1
     before, after = (first.text, made.text) if same else (_word(first), _word(made))
     often = "" if len(members) == 1 else f", {len(members)} times"
@@ -178,7 +182,7 @@ def loaded_bytes(ring: Ring, role: Role) -> int:
 
 _FIELDS = (
     _Field("lag", "offset", _lag_key, _lags),
-    _Field("lag", "offset", _ahead_key, _lags),
+    _Field("lag", "offset", _ahead_key, _lags, mixed=True),
     _Field("depth", "depth", _depth_key, _depths),
     _Field("executor", "by", _executor_key, _no_executor),
     _Field("bytes", "bytes", _bytes_key, _byte_numbers),

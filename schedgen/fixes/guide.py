@@ -27,33 +27,43 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
     "SG301": ("number empty", "number full", "number count", "number threads", "move",
               "remove", "executor", "add release", "add arrive", "add sync"),
     "SG302": ("bytes", "move", "add load", "add expect", "remove load", "executor"),
-    "SG303": ("move", "number", "add acquire", "remove", "add sync"),
-    "SG304": ("lag", "move", "number", "executor", "add await", "remove"),
-    "SG305": ("add sync", "move", "executor", "number", "lag"),
+    "SG303": ("move", "number full", "number empty", "number count", "add acquire", "remove",
+              "add sync"),
+    "SG304": ("lag", "move", "number count", "executor", "add await", "remove"),
+    "SG305": ("add sync", "move", "executor", "number empty", "lag"),
     "SG306": ("lag", "add await", "add acquire", "move", "remove arrive", "remove"),
     "SG307": ("lag release -", "number stages +", "move", "lag", "depth", "remove"),
     "SG308": ("lag release", "move", "add release", "number empty", "lag", "add arrive"),
     "SG309": ("lag", "move", "add advance", "remove"),
-    "SG310": ("lag", "move", "add load", "add expect", "number", "remove"),
+    "SG310": ("lag", "move", "add load", "add expect", "remove"),
     "SG501": ("number stages -",),
     "SG502": ("depth", "remove"),
 }  # fmt: skip
 """For each code the patterns of edits, the likeliest first; only what is named here is added."""
 
-OTHERS = ("lag", "depth", "executor", "bytes", "number", "move", "remove")
-"""What is tried after the patterns of the code."""
+OTHERS = (
+    "lag", "depth", "executor", "bytes", "number stages +", "number empty", "number full",
+    "number count", "number threads", "move", "remove",
+)  # fmt: skip
+"""What is tried after the patterns of the code; fewer stages only where a code names them."""
 
 
 def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
-    """Every single edit: by the patterns of the finding's code, then by nearness to its rows.
+    """Every single edit by the patterns of the finding's code, what is near its rows first.
 
+    Moves, additions and removals far from the rows come last, since there are many of them.
     The order depends on the schedule and the finding alone.
     """
     patterns = (*GUIDE.get(finding.code, ()), *OTHERS)
     near = _Nearness(finding)
-    made = list(_all(schedule, patterns))
-    keys = [(_rank(one, patterns), near.of(one), number) for number, one in enumerate(made)]
-    return [made[number] for _, _, number in sorted(keys)]
+    everything = list(_all(schedule, patterns))
+    made = [one for one in everything if _rank(one, patterns) < len(patterns)]
+    keys: list[tuple[bool, int, int, int]] = []
+    for number, one in enumerate(made):
+        distance = near.of(one)
+        far = distance > NEAR and one.edit.kind in ("move", "add", "remove")
+        keys.append((far, _rank(one, patterns), distance, number))
+    return [made[key[-1]] for key in sorted(keys)]
 
 
 def is_guided(candidate: Candidate, finding: Finding) -> bool:
@@ -79,18 +89,31 @@ def _rank(candidate: Candidate, patterns: tuple[str, ...]) -> int:
     return next(ranks, len(patterns))
 
 
-AT, ROLE, ELSEWHERE = 0, 1, 2
+AT, NEAR, ROLE, ELSEWHERE = range(4)
+FEW_LINES = 6
 
 
 class _Nearness:
-    """How near an edit is to the rows of a finding: at one of them, in a role of theirs, or not."""
+    """How near an edit is to the rows of a finding.
+
+    It changes one of their lines, a line few lines away in the same role, one in a role of theirs,
+    or another.
+    """
 
     def __init__(self, finding: Finding) -> None:
         self.places = {row.place for row in finding.rows if row.place is not None}
         self.roles = {row.role for row in finding.rows if row.role}
+        self.lines = [(r.role, r.place.line) for r in finding.rows if r.role and r.place]
 
     def of(self, candidate: Candidate) -> int:
         edit = candidate.edit
         if any(place in self.places for place in edit.places):
             return AT
-        return ROLE if edit.role is None or edit.role in self.roles else ELSEWHERE
+        lines = [place.line for place in edit.places]
+        if any(
+            edit.role == role and abs(line - at) <= FEW_LINES
+            for role, at in self.lines
+            for line in lines
+        ):
+            return NEAR
+        return NEAR if edit.role is None else ROLE if edit.role in self.roles else ELSEWHERE
