@@ -29,8 +29,9 @@ from schedgen.checking import (
     say_check,
     verdict_json,
 )
-from schedgen.diagnostics.catalog import CATALOG, page
+from schedgen.diagnostics.catalog import CATALOG
 from schedgen.diagnostics.render import finding_text
+from schedgen.explaining import explained
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.axioms import AXIOMS
 from schedgen.ir.printer import to_text
@@ -295,12 +296,15 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
 @cli.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Print the page of a code, such as SG203; without one, list them."""
+    """Print the page of a code, such as SG203, with a schedule that shows it and its repair.
+
+    Without a code, list them.
+    """
     if code is None:
         for entry in CATALOG.values():
             click.echo(f"{entry.code}  {entry.name}")
         return
-    text = page(code)
+    text = explained(code)
     if text is None:
         stop(f"error: there is no code `{code}`; `schedgen explain` lists them", 2)
     click.echo(text, nl=False)

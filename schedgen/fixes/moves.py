@@ -97,6 +97,6 @@ def _line(
         kind=kind, subject=op.keyword, text=text, role=schedule.roles[number].name,
         places=places_of(*beside),
     )  # fmt: skip
-    fresh = tuple(dataclasses.replace(i) if i is op else i for i in items)
+    fresh = tuple(dataclasses.replace(op) if i is op else i for i in items)
     risky = kind == "add" and isinstance(op, Load)
     return Candidate(edit, with_lines(schedule, number, fresh), risky=risky)

@@ -44,7 +44,7 @@ class Budget:
 SMALL = Budget(candidates=120, proofs=6, ops=18_000, first_edits=2, second_edits=16)
 """What `check` spends on a word of help: less than a second on the schedules of the tests."""
 
-FULL = Budget(candidates=1_000, proofs=24, ops=150_000, first_edits=8, second_edits=32)
+FULL = Budget(candidates=500, proofs=24, ops=60_000, first_edits=6, second_edits=24)
 """What `check --fix` spends."""
 
 

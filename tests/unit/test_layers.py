@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
     "kernels", "predict", "running", "margins", "fixes", "sarif", "api", "terminal", "checking",
-    "cli",
+    "explaining", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip
