@@ -90,7 +90,7 @@ def _rank(candidate: Candidate, patterns: tuple[str, ...]) -> int:
 
 
 AT, NEAR, ROLE, ELSEWHERE = range(4)
-FEW_LINES = 6
+FEW_LINES = 10
 
 
 class _Nearness:
