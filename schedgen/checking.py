@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from schedgen import __version__, api
+from schedgen.diagnostics.catalog import CATALOG
 from schedgen.diagnostics.render import finding_json, place_json
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.printer import to_text
@@ -165,13 +166,25 @@ def check_sarif(source: Source, verdict: Verdict, repair: Repair | None) -> dict
         verdict.findings, source=source.name, text=source.text, repaired=repaired,
         version=__version__,
     )  # fmt: skip
-    unsure = not verdict.ok and verdict.outcome is not Outcome.REFUTED
-    line = api.verdict_line(verdict, tile_k=source.schedule.tile.k)
-    note = {"level": "error", "message": {"text": line}}
-    log["runs"][0]["invocations"] = [
-        {"executionSuccessful": not unsure, "toolExecutionNotifications": [note] if unsure else []}
-    ]
+    if not verdict.ok and verdict.outcome is not Outcome.REFUTED:
+        line = api.verdict_line(verdict, tile_k=source.schedule.tile.k)
+        note = {"level": "error", "message": {"text": line}}
+        log["runs"][0]["invocations"] = [
+            {"executionSuccessful": False, "toolExecutionNotifications": [note]}
+        ]
     return log
+
+
+def read_for_check(name: str, style: str) -> Source:
+    """What INPUT names; in the style ``sarif`` a text that is no schedule is printed as a log."""
+    try:
+        return read_source(name)
+    except IllFormed as error:
+        if style == "sarif" and error.code in CATALOG:
+            from schedgen.sarif import ill_formed_log
+
+            print_json(ill_formed_log(error, source=name, version=__version__))
+        raise
 
 
 def print_json(value: object) -> None:

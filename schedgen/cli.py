@@ -24,6 +24,7 @@ from schedgen.checking import (
     apply_fix,
     check_sarif,
     print_json,
+    read_for_check,
     read_source,
     repair_of,
     say_check,
@@ -175,7 +176,7 @@ def check(source: str, k: str, fix: bool, output: Path | None, suggest: bool, st
     Of a refuted one the last line is a fix, if a short search finds one that is proved for every K.
     --fix searches longer, shows the diff, rewrites the file, and ends with 0 if it could.
     """
-    given = read_source(source)
+    given = read_for_check(source, style)
     verdict = api.check(given.schedule, trips(k))
     found = None
     if verdict.outcome is Outcome.REFUTED and (fix or suggest):

@@ -13,6 +13,7 @@ from typing import Any
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.finding import Finding, Row, Step
 from schedgen.ir.ops import Place
+from schedgen.ir.problems import IllFormed
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -34,6 +35,25 @@ def sarif_log(
         _result(f, codes.index(f.code), source, fixes if number == 0 else [])
         for number, f in enumerate(findings)
     ]
+    return _log(codes, results, source, version)
+
+
+def ill_formed_log(error: IllFormed, *, source: str, version: str) -> dict[str, Any]:
+    """The log of a text that is no schedule: one result."""
+    result: dict[str, Any] = {
+        "ruleId": error.code,
+        "ruleIndex": 0,
+        "level": "error",
+        "message": {"text": error.message},
+        "locations": [_location(error.place, source)],
+        "relatedLocations": [],
+    }
+    return _log([error.code], [result], source, version)
+
+
+def _log(
+    codes: list[str], results: list[dict[str, Any]], source: str, version: str
+) -> dict[str, Any]:
     driver = {
         "name": "schedgen",
         "version": version,
@@ -46,6 +66,7 @@ def sarif_log(
         "columnKind": "unicodeCodePoints",
         "artifacts": [artifact],
         "results": results,
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": []}],
     }
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
 
