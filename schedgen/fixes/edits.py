@@ -48,12 +48,6 @@ class Candidate:
     up: int = 0
     risky: bool = False
 
-    @property
-    def pattern(self) -> str:
-        """What a guide compares: ``lag release +``, ``add commit``, ``number stages +``."""
-        sign = {1: " +", -1: " -"}.get(self.up, "")
-        return f"{self.edit.kind} {self.edit.subject}{sign}"
-
 
 def rings_of(op: Op) -> tuple[str, ...]:
     """The rings whose cursor says which use the op means."""

@@ -31,9 +31,9 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
               "add sync"),
     "SG304": ("lag", "move", "number count", "executor", "add await", "remove"),
     "SG305": ("add sync", "move", "executor", "number empty", "lag"),
-    "SG306": ("lag", "add await", "add acquire", "move", "remove arrive", "remove"),
+    "SG306": ("lag", "move", "remove arrive", "add await", "add acquire", "remove"),
     "SG307": ("lag release -", "number stages +", "move", "lag", "depth", "remove"),
-    "SG308": ("lag release", "move", "add release", "number empty", "lag", "add arrive"),
+    "SG308": ("lag release", "move release", "add release", "number empty", "lag", "add arrive"),
     "SG309": ("lag", "move", "add advance", "remove"),
     "SG310": ("lag", "move", "add load", "add expect", "remove"),
     "SG501": ("number stages -",),
@@ -42,10 +42,10 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
 """For each code the patterns of edits, the likeliest first; only what is named here is added."""
 
 OTHERS = (
-    "lag", "depth", "executor", "bytes", "number stages +", "number empty", "number full",
-    "number count", "number threads", "move", "remove",
+    "lag", "depth", "executor", "bytes", "number empty", "number full", "number count",
+    "number threads", "move", "remove",
 )  # fmt: skip
-"""What is tried after the patterns of the code; fewer stages only where a code names them."""
+"""What is tried after the patterns of the code; other stages only where a code names them."""
 
 
 def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
@@ -84,9 +84,15 @@ def _all(schedule: Schedule, patterns: Iterable[str]) -> Iterator[Candidate]:
 
 
 def _rank(candidate: Candidate, patterns: tuple[str, ...]) -> int:
-    mine = candidate.pattern + " "
-    ranks = (n for n, p in enumerate(patterns) if mine.startswith(p + " "))
-    return next(ranks, len(patterns))
+    """The number of the first pattern that fits: kind, then a keyword, then ``+`` or ``-``."""
+    kind, subject = candidate.edit.kind, candidate.edit.subject
+    sign = {1: "+", -1: "-"}.get(candidate.up)
+    for number, pattern in enumerate(patterns):
+        wanted, _, rest = pattern.partition(" ")
+        keyword, signed = (rest[:-2], rest[-1]) if rest.endswith((" +", " -")) else (rest, sign)
+        if wanted == kind and signed == sign and keyword in ("", *subject.split(" and ")):
+            return number
+    return len(patterns)
 
 
 AT, NEAR, ROLE, ELSEWHERE = range(4)

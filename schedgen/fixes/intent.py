@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from schedgen.happens_before.judge import explicit_bound
 from schedgen.happens_before.kept import KEEPS, Unrolled, unrolled
 from schedgen.happens_before.products import products
@@ -20,7 +22,8 @@ class Intent:
 
     Where the text gives every element of the output every K tile once, a repair must give it the
     same tiles in the same order; where it does not, that every tile arrives once is what the proof
-    of the repair says.  Every part of an operand that was loaded is still loaded.
+    of the repair says.  Every part of an operand that was loaded is still loaded, and every replica
+    waits for each barrier at least as often: what was to be ordered is not up for repair either.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -38,7 +41,7 @@ class Intent:
         old, new = unrolled(self.schedule, k_tiles), unrolled(repaired, k_tiles)
         if _covers(old, k_tiles) and _PRODUCTS.difference(old, new) is not None:
             return False
-        return _loaded(old, k_tiles) <= _loaded(new, k_tiles)
+        return _loaded(old, k_tiles) <= _loaded(new, k_tiles) and _waits(old) <= _waits(new)
 
 
 def _covers(u: Unrolled, k_tiles: int) -> bool:
@@ -59,3 +62,15 @@ def _loaded(u: Unrolled, k_tiles: int) -> set[Part]:
                     slab = 0 if at.slab is None else i.value(at.slab)
                     found.add((slot.tensor, slot.row_of(slab), i.value(access.tile)))
     return {part for part in found if 0 <= part[2] < k_tiles}
+
+
+def _waits(u: Unrolled) -> Counter[tuple[str, str]]:
+    """How often each replica waits at each barrier."""
+    found: Counter[tuple[str, str]] = Counter()
+    for program in u.programs:
+        for i in program:
+            e = i.effects
+            for ref in (e.wait and e.wait.barrier, e.sync):
+                if ref is not None:
+                    found[i.who, str(ref)] += 1
+    return found

@@ -78,8 +78,16 @@ def _of_k(guard: Compare) -> bool:
     return all(name == "K" for name in names)
 
 
-def _gaps(items: Items, op: Op) -> Iterator[tuple[int, int]]:
-    """Where an op can be put, with the depth of blocks there; once beside its like."""
+def _gaps(items: Items, op: Op) -> list[tuple[int, int]]:
+    """Where an op can be put, with the depth of blocks there; a load only below another."""
+    gaps = _text_order(items, op)
+    if isinstance(op, Load):
+        return [(at, depth) for at, depth in gaps if at and isinstance(items[at - 1], Load)]
+    return list(gaps)
+
+
+def _text_order(items: Items, op: Op) -> Iterator[tuple[int, int]]:
+    """Every gap, but once beside the same op."""
     depth = 0
     for at in range(len(items) + 1):
         if not at or items[at - 1] != op:

@@ -8,7 +8,6 @@ budgets count candidates, proofs and the ops that are unrolled, so the answer is
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.fixes.edits import Candidate, Edit
@@ -44,7 +43,7 @@ class Budget:
 SMALL = Budget(candidates=120, proofs=6, ops=18_000, first_edits=2, second_edits=16)
 """What `check` spends on a word of help: less than a second on the schedules of the tests."""
 
-FULL = Budget(candidates=500, proofs=24, ops=60_000, first_edits=6, second_edits=24)
+FULL = Budget(candidates=500, proofs=24, ops=60_000, first_edits=6, second_edits=32)
 """What `check --fix` spends."""
 
 
@@ -144,9 +143,14 @@ class _Search:
         return NoFix(judged=self.judged, complete=complete)
 
     def _second_edits(self, first: Candidate, finding: Finding) -> list[Candidate]:
-        """What the new finding points to; the rest of all pairs is not looked at."""
-        guided = (c for c in single_edits(first.schedule, finding) if is_guided(c, finding))
-        return list(islice(guided, self.budget.second_edits))
+        """What the new finding points to; the rest of all pairs is not looked at.
+
+        Fields and numbers come first, of which there are few, then the first edit once more.
+        """
+        guided = [c for c in single_edits(first.schedule, finding) if is_guided(c, finding)]
+        again = (first.edit.kind, first.edit.subject)
+        guided.sort(key=lambda c: (c.up == 0, (c.edit.kind, c.edit.subject) != again))
+        return guided[: self.budget.second_edits]
 
     def _fix(self, edits: tuple[Edit, ...], schedule: Schedule, verdict: Verdict) -> Fix:
         return Fix(edits=edits, schedule=schedule, verdict=verdict, judged=self.judged)

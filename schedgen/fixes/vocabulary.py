@@ -105,14 +105,25 @@ def _loads(schedule: Schedule, role: Role) -> Iterator[Op]:
                     yield dataclasses.replace(model, into=into, place=None)
 
 
-def _awaits(schedule: Schedule, _: Role) -> Iterator[Op]:
+def _awaits(schedule: Schedule, role: Role) -> Iterator[Op]:
+    """For what others arrive at."""
     for barrier in schedule.barriers:
-        yield ops.Await(barrier=PlainBarrier(barrier.name))
+        ref = PlainBarrier(barrier.name)
+        if all(op.barrier != ref for op in _arriving(role)):
+            yield ops.Await(barrier=ref)
 
 
-def _arrivals(schedule: Schedule, _: Role) -> Iterator[Op]:
+def _arrivals(schedule: Schedule, role: Role) -> Iterator[Op]:
+    """At what others wait for."""
+    awaited = {op.barrier for op in ops_of(role.body) if isinstance(op, ops.Await)}
     for barrier in schedule.barriers:
-        yield ops.Arrive(barrier=PlainBarrier(barrier.name))
+        ref = PlainBarrier(barrier.name)
+        if ref not in awaited:
+            yield ops.Arrive(barrier=ref)
+
+
+def _arriving(role: Role) -> Iterator[ops.Arrive]:
+    return (op for op in ops_of(role.body) if isinstance(op, ops.Arrive))
 
 
 def _rings(schedule: Schedule, role: Role) -> list[str]:
