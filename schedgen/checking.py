@@ -67,6 +67,8 @@ class Repair:
 
 def repair_of(source: Source, found: Fix | NoFix | None) -> Repair | None:
     """The fix in the words of the source, if there is one."""
+    if found is None:
+        return None
     from schedgen.fixes import Fix, patched
 
     if not isinstance(found, Fix):
@@ -75,42 +77,61 @@ def repair_of(source: Source, found: Fix | NoFix | None) -> Repair | None:
     return Repair(fix=found, text=made.text, kept=made.kept)
 
 
-def say_check(source: Source, verdict: Verdict, found: Fix | NoFix | None) -> None:
-    """The verdict in words, with the fix that was found as a last line of help."""
-    from schedgen.fixes import Fix
+def say_check(
+    source: Source, verdict: Verdict, found: Fix | NoFix | None, *, err: bool = False
+) -> None:
+    """The verdict in words, with the fix that was found as a last line of help.
 
+    ``err``: to standard error, since the repaired text goes to standard output.
+    """
     schedule = source.schedule
-    click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
+    line = api.verdict_line(verdict, tile_k=schedule.tile.k)
+    click.echo(f"{schedule.name}: {line}", err=err)
     if verdict.ok:
         done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
-        click.echo(f"obligations: {done}")
+        click.echo(f"obligations: {done}", err=err)
         return
-    fix = f"{found.text}: proved for every K, --fix does it" if isinstance(found, Fix) else None
+    repair = repair_of(source, found)
+    fix = repair and f"{repair.fix.text}: proved for every K, --fix does it"
     lines = source.text.splitlines()
     text = api.findings_text(verdict, tile_k=schedule.tile.k, source=lines, fix=fix)
-    print_findings(text)
+    if err:
+        click.echo(text, nl=False, err=True)
+    else:
+        print_findings(text)
 
 
-def apply_fix(source: Source, found: Fix | NoFix, output: Path | None, *, aloud: bool) -> bool:
+def is_filter(source: Source, output: Path | None) -> bool:
+    """Whether a repair goes to standard output, which then holds nothing else."""
+    return output is None and source.path is None
+
+
+def apply_fix(
+    source: Source, found: Fix | NoFix | None, output: Path | None, *, aloud: bool
+) -> bool:
     """Show the repair as a diff and write it, or say that there is none.
 
     It goes to ``output``, else to the file that it repairs; where there is none, to standard output
-    if ``aloud`` (the diff then goes to standard error, and so do all words).
+    if ``aloud`` (the diff then goes to standard error, and so do all words).  ``found`` is None for
+    what is not refuted: the text goes on as it is.
     """
     from schedgen.fixes import diff
 
+    err = not aloud or is_filter(source, output)
     repair = repair_of(source, found)
     if repair is None:
-        click.echo(found.text, err=not aloud)
+        if found is not None:
+            click.echo(found.text, err=err)
+        elif output is not None or (aloud and source.path is None):
+            deliver(source.text, output)
         return False
-    target = output or source.path
     line = api.verdict_line(repair.fix.verdict, tile_k=source.schedule.tile.k)
-    err = not aloud or target is None
     click.echo(f"fix: {repair.fix.text}", err=err)
     click.echo(diff(source.text, repair.text, source.name), nl=False, err=err)
     if not repair.kept:
         click.echo("the layout of the text is not kept: it has several ops in a line", err=err)
     click.echo(f"{source.schedule.name} with this fix: {line}", err=err)
+    target = output or source.path
     if target is not None:
         write(repair.text, target)
         click.echo(f"wrote {target}", err=True)

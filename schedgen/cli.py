@@ -23,6 +23,7 @@ from schedgen import __version__, api
 from schedgen.checking import (
     apply_fix,
     check_sarif,
+    is_filter,
     print_json,
     read_for_check,
     read_source,
@@ -184,12 +185,12 @@ def check(source: str, k: str, fix: bool, output: Path | None, suggest: bool, st
 
         found = api.find_fix(given.schedule, verdict, FULL if fix else SMALL)
     if style == "text":
-        say_check(given, verdict, None if fix else found)
+        say_check(given, verdict, None if fix else found, err=fix and is_filter(given, output))
     elif style == "json":
         print_json(verdict_json(given.schedule, verdict, source, repair_of(given, found)))
     else:
         print_json(check_sarif(given, verdict, repair_of(given, found)))
-    fixed = fix and found is not None and apply_fix(given, found, output, aloud=style == "text")
+    fixed = fix and apply_fix(given, found, output, aloud=style == "text")
     raise SystemExit(0 if fixed else EXIT[verdict.outcome])
 
 

@@ -8,7 +8,7 @@ from schedgen.happens_before.judge import explicit_bound
 from schedgen.happens_before.kept import KEEPS, Unrolled, unrolled
 from schedgen.happens_before.products import products
 from schedgen.happens_before.unroll import OverBudget
-from schedgen.ir.effects import Engine, SlotRef
+from schedgen.ir.effects import Engine, RingBarrier, SlotRef
 from schedgen.ir.schedule import Schedule
 
 _PRODUCTS = next(keep for keep in KEEPS if keep.name == "products")
@@ -41,7 +41,15 @@ class Intent:
         old, new = unrolled(self.schedule, k_tiles), unrolled(repaired, k_tiles)
         if _covers(old, k_tiles) and _PRODUCTS.difference(old, new) is not None:
             return False
-        return _loaded(old, k_tiles) <= _loaded(new, k_tiles) and _waits(old) <= _waits(new)
+        if not _loaded(old, k_tiles) <= _loaded(new, k_tiles):
+            return False
+        before, after = _waits(old), _waits(new)
+        return all(after[key] >= n for key, n in before.items() if key[1] not in self._other(new))
+
+    def _other(self, new: Unrolled) -> set[str]:
+        """Rings with another number of stages, which loops over the stages may follow."""
+        stages = new.schedule.stages
+        return {name for name, count in self.schedule.stages.items() if stages[name] != count}
 
 
 def _covers(u: Unrolled, k_tiles: int) -> bool:
@@ -65,12 +73,13 @@ def _loaded(u: Unrolled, k_tiles: int) -> set[Part]:
 
 
 def _waits(u: Unrolled) -> Counter[tuple[str, str]]:
-    """How often each replica waits at each barrier."""
+    """How often each replica waits at each barrier, those of a ring taken together."""
     found: Counter[tuple[str, str]] = Counter()
     for program in u.programs:
         for i in program:
             e = i.effects
             for ref in (e.wait and e.wait.barrier, e.sync):
                 if ref is not None:
-                    found[i.who, str(ref)] += 1
+                    name = ref.ring if isinstance(ref, RingBarrier) else str(ref)
+                    found[i.who, name] += 1
     return found

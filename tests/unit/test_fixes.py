@@ -117,7 +117,9 @@ def test_a_fix_is_frozen():
 # --- what a repair must keep
 def test_another_order_of_the_products_is_not_what_was_meant():
     v5 = sg.parse(V5)
-    swapped = changed(V5, ("for k in 1..K {\n    acquire tma.full", "for k in 1..K {\n    fence"))
+    swapped = changed(
+        V5, ("    acquire tma.full\n    fence\n", "    fence\n    acquire tma.full\n")
+    )
     assert Intent(v5).is_kept(sg.parse(swapped))  # order of ops is none of its business
     backwards = changed(
         V5, ("tma.B, k\n", "tma.B, K - k\n"), ("tma.B, 0\n", "tma.B, 0\n"),
