@@ -190,7 +190,11 @@ def check(source: str, k: str, fix: bool, output: Path | None, suggest: bool, st
         print_json(verdict_json(given.schedule, verdict, source, repair_of(given, found)))
     else:
         print_json(check_sarif(given, verdict, repair_of(given, found)))
-    fixed = fix and apply_fix(given, found, output, aloud=style == "text")
+    fixed = (
+        fix
+        and (verdict.ok or found is not None)
+        and apply_fix(given, found, output, aloud=style == "text")
+    )
     raise SystemExit(0 if fixed else EXIT[verdict.outcome])
 
 

@@ -74,8 +74,8 @@ class NoFix:
 
     @property
     def text(self) -> str:
-        what = "edits" if self.complete else "edits, then the budget was spent"
-        return f"no proved fix: {self.judged} schedules of one or two {what}"
+        ended = "" if self.complete else ", then the budget was spent"
+        return f"no proved fix: {self.judged} schedules with one or two edits were judged{ended}"
 
 
 def _located(edit: Edit) -> str:

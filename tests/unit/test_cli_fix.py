@@ -78,7 +78,7 @@ def test_what_cannot_be_repaired_is_left_and_said(tmp_path):
     result = schedgen("check", file, "--fix")
     assert (result.code, file.read_text()) == (1, SWAPPED)
     assert "no proved fix: " in result.out
-    assert "schedules of one or two edits" in result.out
+    assert "schedules with one or two edits" in result.out
 
 
 def test_what_is_right_is_left(tmp_path):
