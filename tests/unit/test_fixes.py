@@ -14,6 +14,7 @@ from schedgen.fixes.lines import flat, nested, without_empty_block
 from schedgen.fixes.moves import add_edits, move_edits, remove_edits
 from schedgen.fixes.vocabulary import _MAKERS
 from schedgen.ir import ops
+from schedgen.machine import adversaries, execute
 from tests.refusals import V5, changed
 
 BAD = Path(__file__).parents[1] / "known_bad"
@@ -199,3 +200,18 @@ def test_what_is_near_the_rows_comes_first():
     schedule = bad("sg301_empty_count_three")
     finding = sg.check(schedule).findings[0]
     assert single_edits(schedule, finding)[0].edit.subject == "empty"
+
+
+@pytest.mark.parametrize("name", ["sg203_wait_two", "sg204_two_loads_of_one_slot",
+                                  "sg210_no_proxy_fence", "sg308_lost_release"])  # fmt: skip
+def test_the_machine_finds_no_fault_in_a_repair(name):
+    """The other judge, which shares only the language with the one that proved it."""
+    repaired = sg.suggest_fix(bad(name)).schedule
+    for k_tiles in (0, 1, 5, 9):
+        for policy in adversaries(repaired):
+            outcome = execute(
+                repaired, k_tiles=k_tiles, policy=policy, operands=None, stop_at_first=True
+            )
+            assert outcome.hazards == ()
+    tile = repaired.tile
+    assert sg.run(repaired, m=tile.m, n=tile.n, k=5 * tile.k, device="cpu").ok
