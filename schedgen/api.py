@@ -59,9 +59,14 @@ class CannotEmit(Exception):
 
 def parse(text: str, *, name: str = "<text>") -> Schedule:
     """The well-formed schedule of a text.  Raises `IllFormed` (SG1xx)."""
-    schedule = parse_text(text.replace("\r\n", "\n").replace("\r", "\n"), file=name)
+    schedule = parse_text("\n".join(lines_of(text)), file=name)
     verify(schedule)
     return schedule
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that places count: they end at a line feed, a carriage return, or both."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def load(what: str | Path) -> Schedule:

@@ -93,7 +93,7 @@ def say_check(
         return
     repair = repair_of(source, found)
     fix = repair and f"{repair.fix.text}: proved for every K, --fix does it"
-    lines = source.text.splitlines()
+    lines = api.lines_of(source.text)
     text = api.findings_text(verdict, tile_k=schedule.tile.k, source=lines, fix=fix)
     if err:
         click.echo(text, nl=False, err=True)

@@ -38,7 +38,7 @@ def _shown(code: str, text: str) -> Iterator[str]:
         yield f"A text that is refused\n{_indented(text)}What is said of it\n    {error}\n"
         return
     verdict = api.check(schedule)
-    told = api.findings_text(verdict, tile_k=schedule.tile.k, source=text.splitlines())
+    told = api.findings_text(verdict, tile_k=schedule.tile.k, source=api.lines_of(text))
     yield from _repair(schedule, text)
     yield f"What is said of it\n{_indented(told)}"
 

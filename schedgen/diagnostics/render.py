@@ -62,13 +62,14 @@ def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
     if row is None or row.place is None or not 0 < row.place.line <= len(source):
         return
     at = row.place.line - 1
-    for number in range(max(at - 1, 0), min(at + 3, len(source))):
+    for number in range(max(at - 1, 0), min(at + 3, len(source) - (not source[-1]))):
         yield f"{number + 1:>{LABEL_WIDTH}} | {source[number]}".rstrip()
         if number == at:
             start = row.place.column - 1
             line = source[at].partition("#")[0].rstrip()
             mark = "^" * (len(line) - start if row.text not in line else len(row.text))
-            yield f"{'':>{LABEL_WIDTH}} | {' ' * start}{mark or '^'} {row.label}"
+            before = "".join("\t" if c == "\t" else " " for c in source[at][:start])
+            yield f"{'':>{LABEL_WIDTH}} | {before}{mark or '^'} {row.label}"
 
 
 def _some(label: str, texts: Sequence[str]) -> Iterator[str]:
