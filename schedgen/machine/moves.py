@@ -37,6 +37,7 @@ class Moves:
         self.tables = Tables(program)
         self.meant: dict[tuple[int, int], int] = {}
         self._made: dict[tuple[int, int], int] = {}  # contributions up to the end of a phase
+        self._entered: dict[tuple[int, int], int] = {}  # threads in a turn of a named barrier
         self._knows = False  # whether the first run is over
         self._contents: dict[tuple[int, int | None], int] = {}  # filler's key, tile
         self._held: list[tuple[int, int | None]] = [(0, None)]
@@ -163,6 +164,12 @@ class Moves:
                 Trouble("count", f"is one of {threads} threads in {name}, which counts {limit}"),
             )
         if threads >= limit:
+            turn = row.sync, new[tables.rounds + row.sync]
+            if not self._knows:
+                self._entered[turn] = threads
+            elif self._entered.get(turn) != threads and threads <= limit:
+                text = f"completes turn {turn[1]} of {name}, where another execution has others"
+                found += (Trouble("count", f"{text} in it"),)
             new[tables.rounds + row.sync] += 1
             for other in inside:
                 new[other] += RELEASED - INSIDE

@@ -69,7 +69,7 @@ class Reduction:
         closure = Closure(agents, state, steppers)
         found: set[int] = set()
         for seed in bits(possible):
-            chosen = closure.of(seed) & possible
+            chosen = closure.of(seed, possible)
             if chosen.bit_count() == 1:
                 yield [agents.move(chosen.bit_length() - 1)]
             else:

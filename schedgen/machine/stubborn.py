@@ -43,19 +43,22 @@ class Closure:
         self.begun = [agents.begun(a, state) for a in range(self.tables.actors)]
         self.steppers = frozenset(steppers)
         self.loads = bits(state[-1])
+        self.feet = [agents.feet(a, at, self.begun[a]) for a, at in enumerate(self.at)]
         self.members = self.todo = 0
         self.reach: list[int] = []
+        self._coming: dict[int, int] = {}  # how often those outside arrive, by barrier
 
-    def of(self, seed: int) -> int:
-        """A small closed set with the seed."""
+    def of(self, seed: int, possible: int) -> int:
+        """A small closed set with the seed, or all that is possible."""
         self.members = self.todo = 0
         self.reach = [end // 3 for end in self.tables.ends]
+        self._coming.clear()
         self._add(seed)
-        while self.todo:
+        while self.todo and possible & ~self.members:
             low = self.todo & -self.todo
             self.todo ^= low
             self._bring(low.bit_length() - 1)
-        return self.members
+        return self.members & possible
 
     # --- members
     def _add(self, bit: int) -> None:
@@ -86,9 +89,12 @@ class Closure:
 
     def _halt(self, actor: int, waits: Iterable[int]) -> None:
         """The actor comes no further than the first of the waits that is still ahead."""
+        at = self.at[actor]
         for number in waits:
-            if number >= self.at[actor]:
-                self.reach[actor] = min(self.reach[actor], number)
+            if number >= at:
+                if number < self.reach[actor]:
+                    self.reach[actor] = number
+                    self._coming.clear()
                 return
 
     def _bring(self, bit: int) -> None:
@@ -224,7 +230,13 @@ class Closure:
 
     def _comes(self, barrier: int) -> int:
         """How often those outside may arrive at most."""
-        return sum(self._mine(actor, counts) for actor, counts in self.agents.comers[barrier])
+        known = self._coming.get(barrier)
+        if known is None:
+            reach, at, known = self.reach, self.at, 0
+            for actor, counts in self.agents.comers[barrier]:
+                known += counts[reach[actor]] - counts[at[actor]]
+            self._coming[barrier] = known
+        return known
 
     def _is_seen(self, barrier: int) -> bool:
         return bool(self.state[self.tables.phases + barrier] & 1)
@@ -248,12 +260,11 @@ class Closure:
 
     def _actors(self, mask: int) -> None:
         """Stop the actors before they do something of the mask."""
-        for actor, at in enumerate(self.at):
-            length = self.reach[actor] - at
-            if length > 0:
-                feet = self.agents.feet(actor, at, self.begun[actor])
-                if feet[length] & mask:
-                    self._stop(actor, at + _first(feet, mask))
+        reach = self.reach
+        for actor, (at, feet) in enumerate(zip(self.at, self.feet, strict=True)):
+            length = reach[actor] - at
+            if length > 0 and feet[length] & mask:
+                self._stop(actor, at + _first(feet, mask))
 
     def _stop(self, actor: int, number: int) -> None:
         """Keep an actor from executing a row, by its next move if there is no other way."""

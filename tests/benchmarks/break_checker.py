@@ -216,6 +216,7 @@ BREAKS: dict[str, list[Patch]] = {
     "P1: surplus of arrivals": rule(counting, "_too_many"),
     "P1, P2: a wait that lacks arrivals or bytes": rule(judge, "progress_violations"),
     "P2: an expect after the arrivals": rule(counting, "_late_expects"),
+    "P2: bytes that are left over": rule(counting, "_bytes_left_over"),
     "P3: no overtaking": rule(counting, "_overtaken"),
     "P4: not early": rule(counting, "_early"),
     "P5: not lapped": rule(counting, "_lapped"),

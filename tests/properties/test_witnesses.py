@@ -83,12 +83,16 @@ def assert_every_step_is_needed(story):
             assert not seen & sites(story.hazards[:1]), steps[number]
 
 
+NEVER_SEEN = ("sg302_bytes_left_over", "SG302")
+"""Whether its last phase completes depends on the execution, and nobody waits to see it."""
+
+
 def findings():
     """Every finding about order or progress of the known-bad schedules."""
     for file in sorted(KNOWN_BAD.glob("sg[23]*.sched")):
         for item in file.read_text(encoding="utf-8").partition("\n")[0][10:].split(", "):
             code = item.partition(" ")[0]
-            if code not in RESULTS:
+            if code not in RESULTS and (file.stem, code) != NEVER_SEEN:
                 yield pytest.param(file, code, id=f"{file.stem}-{code}")
 
 

@@ -178,6 +178,12 @@ CASES = {
             PRODUCER.replace("16384", "0").replace("0..K", "0..K + 1"), CONSUMER, stages=2
         ), 2, {"bytes", "exit"},
     ),
+    # a named barrier counts three warps of four: which three, and the fourth need never come
+    "a warp more than a named barrier counts": (
+        sg.parse(sg.show(staged("store-wait 0 read", "store-wait 0 by all"))
+                 .replace("group threads 128", "group threads 96")
+                 .replace("  sync group\n  write out\n", "")), 1, {"count", "phase"}
+    ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
 }  # fmt: skip

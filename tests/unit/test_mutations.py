@@ -28,4 +28,4 @@ def test_bases_are_small(schedule):
     assert is_small(schedule)
     assert len(schedule.roles) <= 3
     for ring in schedule.rings:
-        assert sum(slot.slab_count for slot in ring.slots) <= 2
+        assert sum(slot.slab_count for slot in ring.slots) <= 3  # two work tiles share one of A
