@@ -29,6 +29,7 @@ from schedgen.api import (
     predict,
     replay_finding,
     run,
+    suggest_fix,
     trace,
     trace_finding,
 )
@@ -41,6 +42,7 @@ from schedgen.pipeline import Pass, PassStopped, Pipeline
 
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
+    from schedgen.fixes import Edit, Fix
     from schedgen.predict import CannotPredict, Prediction
     from schedgen.running import RunResult
     from schedgen.timeline import Latencies, Timeline
@@ -48,11 +50,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Finding", "IllFormed",
-    "Latencies", "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused",
+    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Edit", "Finding", "Fix",
+    "IllFormed", "Latencies", "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused",
     "RunResult", "Schedule", "Timeline", "ToolchainMissing", "Verdict", "apply", "apply_steps",
-    "build", "check", "diff", "emit", "limits", "load", "parse", "predict", "replay_finding",
-    "run", "show", "trace", "trace_finding",
+    "build", "check", "diff", "emit", "limits", "load", "parse", "predict", "replay_finding", "run",
+    "show", "suggest_fix", "trace", "trace_finding",
 ]  # fmt: skip
 
 
@@ -64,6 +66,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("schedgen.predict"), name)
     if name in ("Latencies", "Timeline"):
         return getattr(import_module("schedgen.timeline"), name)
+    if name in ("Edit", "Fix"):
+        return getattr(import_module("schedgen.fixes"), name)
     if name == "RunResult":
         return import_module("schedgen.running").RunResult
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

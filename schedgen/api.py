@@ -8,7 +8,7 @@ starts quickly.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from schedgen.build import BuildReport
     from schedgen.comparison import Comparison
     from schedgen.emit import EmitUnsupported
+    from schedgen.fixes import Budget, Fix, NoFix
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
     from schedgen.predict import Prediction
@@ -62,18 +63,27 @@ class CannotEmit(Exception):
 
 def parse(text: str, *, name: str = "<text>") -> Schedule:
     """The well-formed schedule of a text.  Raises `IllFormed` (SG1xx)."""
-    schedule = parse_text(text, file=name)
+    schedule = parse_text("\n".join(lines_of(text)), file=name)
     verify(schedule)
     return schedule
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that places count: they end at a line feed, a carriage return, or both."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def load(what: str | Path) -> Schedule:
     """A kernel by name, or a schedule from a ``.sched`` file.  Raises `IllFormed`."""
     if str(what) in KERNELS:
         return kernel_schedule(str(what))
-    path = Path(what)
+    return parse(read_text(Path(what)), name=str(Path(what)))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, its line ends as they are.  Raises `IllFormed` (SG115)."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
@@ -81,7 +91,6 @@ def load(what: str | Path) -> Schedule:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
         raise IllFormed(code="SG115", message=message, place=None) from None
-    return parse(text, name=str(path))
 
 
 def placed(schedule: Schedule) -> Schedule:
@@ -121,6 +130,27 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
     return judge(schedule, trips=range(first, last + 1))
+
+
+def suggest_fix(schedule: Schedule) -> Fix | None:
+    """The smallest edit, else two, that makes a refuted schedule proved for every K.
+
+    The repair loads and computes what the schedule meant to; `Fix.edits` say it in words and
+    `Fix.schedule` is the result.  None for a schedule that is not refuted, and where nothing was
+    found within `schedgen.fixes.FULL`.  Raises `IllFormed`.
+    """
+    from schedgen.fixes import FULL, Fix
+
+    schedule = placed(schedule)
+    found = find_fix(schedule, check(schedule), FULL)
+    return found if isinstance(found, Fix) else None
+
+
+def find_fix(schedule: Schedule, verdict: Verdict, budget: Budget) -> Fix | NoFix:
+    """A proved repair of a schedule with that verdict, within a budget, or how far it went."""
+    from schedgen.fixes import search
+
+    return search(placed(schedule), verdict, budget)
 
 
 def limits(schedule: Schedule, *, progress: Callable[[str], None] | None = None) -> Limits:
@@ -192,19 +222,6 @@ def trace_finding(schedule: Schedule, finding: Finding) -> Timeline:
     from schedgen.timeline import witnessed
 
     return witnessed(placed(schedule), retold(placed(schedule), finding_json(finding)))
-
-
-def latencies(path: Path) -> Latencies:
-    """The table in a JSON file.  Raises `IllFormed` (SG115) for a file that is none."""
-    from schedgen.timeline import read_latencies
-
-    try:
-        return read_latencies(path.read_text(encoding="utf-8-sig"), name=str(path))
-    except UnicodeDecodeError:
-        message = f"`{path}` is not text"
-    except OSError as error:
-        message = f"`{path}` cannot be read: {error.strerror}"
-    raise IllFormed(code="SG115", message=message, place=None)
 
 
 def replay_finding(value: object, number: int = 1) -> Retelling:
@@ -356,9 +373,18 @@ def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
     return verdict
 
 
-def findings_text(verdict: Verdict, *, tile_k: int) -> str:
-    """All findings in their short form, empty where there is none."""
-    return "\n".join(finding_text(f, tile_k=tile_k) for f in verdict.findings)
+def findings_text(
+    verdict: Verdict, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None
+) -> str:
+    """All findings in their short form, empty where there is none.
+
+    ``source`` are the lines that the places count; with them each finding shows an excerpt.  A
+    proved ``fix`` is the advice of the first.
+    """
+    first, *rest = (*verdict.findings, None)
+    texts = [] if first is None else [finding_text(first, tile_k=tile_k, source=source, fix=fix)]
+    texts += [finding_text(f, tile_k=tile_k, source=source) for f in rest if f is not None]
+    return "\n".join(texts)
 
 
 def verdict_text(verdict: Verdict, *, tile_k: int) -> str:

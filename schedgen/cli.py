@@ -14,16 +14,26 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import click
 
 from schedgen import __version__, api
 from schedgen.bench.command import bench
-from schedgen.diagnostics.catalog import CATALOG, page
-from schedgen.diagnostics.render import finding_json, finding_text
+from schedgen.checking import (
+    apply_fix,
+    check_sarif,
+    is_filter,
+    print_json,
+    read_for_check,
+    repair_of,
+    say_check,
+    verdict_json,
+)
+from schedgen.diagnostics.catalog import CATALOG
+from schedgen.diagnostics.render import finding_text
+from schedgen.explaining import explained
 from schedgen.forecast import predict
-from schedgen.happens_before.judge import Outcome, Verdict
+from schedgen.happens_before.judge import Outcome
 from schedgen.ir.axioms import AXIOMS
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
@@ -36,7 +46,6 @@ from schedgen.terminal import (
     EXIT,
     build_text,
     deliver,
-    print_findings,
     progress_line,
     read,
     run_text,
@@ -138,41 +147,44 @@ def trips(text: str) -> api.Trips:
 @cli.command()
 @INPUT
 @click.option("--k", "k", default="all", show_default=True, help="K tiles: all, N, or A..B")
+@click.option("--fix", "fix", is_flag=True, help="repair INPUT, or print it repaired")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="with --fix: write here")
 @click.option("--trace", "draw", is_flag=True, help="draw the witness of the first finding")
-@FORMAT
-def check(source: str, k: str, style: str, draw: bool) -> None:
-    """Judge a schedule: races, deadlocks, counts, coverage, capacity."""
-    schedule = read(source)
-    verdict = api.check(schedule, trips(k))
-    if style == "json":
-        value = verdict_json(schedule, verdict, source)
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+@click.option("--suggest/--no-suggest", default=True, help="look for a fix (on by default)")
+@click.option(
+    "--format", "style", type=click.Choice(["text", "json", "sarif"]), default="text",
+    show_default=True,
+)  # fmt: skip
+def check(
+    source: str, k: str, fix: bool, output: Path | None, draw: bool, suggest: bool, style: str
+) -> None:
+    """Judge a schedule: races, deadlocks, counts, coverage, capacity.
+
+    Of a refuted one the last line is a fix, if a short search finds one that is proved for every K.
+    --fix searches longer, shows the diff, rewrites the file, and ends with 0 if it could.
+    """
+    given = read_for_check(source, style)
+    verdict = api.check(given.schedule, trips(k))
+    found = None
+    if verdict.outcome is Outcome.REFUTED and (fix or suggest):
+        from schedgen.fixes import FULL, SMALL
+
+        found = api.find_fix(given.schedule, verdict, FULL if fix else SMALL)
+    if style == "text":
+        say_check(given, verdict, None if fix else found, err=fix and is_filter(given, output))
+        seen = next((f for f in verdict.findings if f.k is not None), None)
+        if draw and seen is not None:
+            show_timeline(api.trace_finding(given.schedule, seen), None)
+    elif style == "json":
+        print_json(verdict_json(given.schedule, verdict, source, repair_of(given, found)))
     else:
-        click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
-        if verdict.ok:
-            done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
-            click.echo(f"obligations: {done}")
-        else:
-            print_findings(api.findings_text(verdict, tile_k=schedule.tile.k))
-            seen = next((f for f in verdict.findings if f.k is not None), None)
-            if draw and seen is not None:
-                show_timeline(api.trace_finding(schedule, seen), None)
-    raise SystemExit(EXIT[verdict.outcome])
-
-
-def verdict_json(schedule: Schedule, verdict: Verdict, source: str) -> dict[str, Any]:
-    """The JSON of `check`: a contract that scripts depend on."""
-    proof = verdict.certificate
-    return {
-        "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
-        "verdict": str(verdict.outcome),
-        "scope": {"k": "all" if proof is not None else list(verdict.scope)},
-        "reason": verdict.reason,
-        "certificate": proof and dataclasses.asdict(proof),
-        "obligations": verdict.obligations,
-        "findings": [finding_json(f) for f in verdict.findings],
-        "version": __version__,
-    }
+        print_json(check_sarif(given, verdict, repair_of(given, found)))
+    fixed = (
+        fix
+        and (verdict.ok or found is not None)
+        and apply_fix(given, found, output, aloud=style == "text")
+    )
+    raise SystemExit(0 if fixed else EXIT[verdict.outcome])
 
 
 @cli.command()
@@ -197,7 +209,7 @@ def limits(source: str, style: str) -> None:
     if style == "json":
         value = verdict_json(schedule, verdict, source)
         value["limits"] = found and limits_json(found)
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        print_json(value)
     if found is None:
         why = api.verdict_text(verdict, tile_k=schedule.tile.k)
         stop(f"no limits: {schedule.name} is not proved\n{why}", EXIT[verdict.outcome])
@@ -279,12 +291,15 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
 @cli.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Print the page of a code, such as SG203; without one, list them."""
+    """Print the page of a code, such as SG203, with a schedule that shows it and its repair.
+
+    Without a code, list them.
+    """
     if code is None:
         for entry in CATALOG.values():
             click.echo(f"{entry.code}  {entry.name}")
         return
-    text = page(code)
+    text = explained(code)
     if text is None:
         stop(f"error: there is no code `{code}`; `schedgen explain` lists them", 2)
     click.echo(text, nl=False)

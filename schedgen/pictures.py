@@ -19,7 +19,7 @@ from schedgen.terminal import read, room, write
 if TYPE_CHECKING:
     from schedgen.comparison import Comparison
     from schedgen.happens_before.judge import Verdict
-    from schedgen.timeline import Timeline
+    from schedgen.timeline import Latencies, Timeline
 
 WIDTH = click.option(
     "--width", type=click.IntRange(40, 2000), help="columns (the terminal's, 80 in a pipe)"
@@ -65,7 +65,7 @@ def trace(
     elif finding is not None:
         raise _bad(f"{schedule.name} has no findings to draw")
     else:
-        table = None if latencies is None else api.latencies(latencies)
+        table = None if latencies is None else read_table(latencies)
         made = api.trace(schedule, k_tiles=k_tiles, latencies=table)
     _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
     raise SystemExit(1 if refuted else 0)
@@ -180,3 +180,16 @@ def show_comparison(compared: Comparison, width: int | None, *, err: bool = Fals
 
     console = Console(highlight=False, soft_wrap=True, stderr=err)
     console.print(comparison_rich(compared, width=columns), end="")
+
+
+def read_table(path: Path) -> Latencies:
+    """The table in a JSON file.  Raises `IllFormed` (SG115) for a file that is none."""
+    from schedgen.timeline import read_latencies
+
+    try:
+        return read_latencies(path.read_text(encoding="utf-8-sig"), name=str(path))
+    except UnicodeDecodeError:
+        message = f"`{path}` is not text"
+    except OSError as error:
+        message = f"`{path}` cannot be read: {error.strerror}"
+    raise IllFormed(code="SG115", message=message, place=None)

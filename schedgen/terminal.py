@@ -36,13 +36,15 @@ PIPE_WIDTH = 80
 
 def read(source: str) -> Schedule:
     """The schedule that INPUT names."""
-    if source != "-":
-        return api.load(source)
+    return api.load(source) if source != "-" else api.parse(given_text(), name="<stdin>")
+
+
+def given_text() -> str:
+    """What comes by standard input."""
     try:
-        text = sys.stdin.buffer.read().decode("utf-8-sig")
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message="standard input is not text", place=None) from None
-    return api.parse(text, name="<stdin>")
 
 
 def stop(text: str, code: int) -> NoReturn:

@@ -221,11 +221,15 @@ def _cycle(case: Case, blocked: list[Actor], waits_for: list[tuple[int, int]]) -
 
 
 def _members_of_a_cycle(edges: list[tuple[int, int]]) -> list[int]:
-    import networkx as nx
-
+    """None where a group wait of a lone warp ends the chain: it waits for nobody's op."""
     if not edges:
         return []
-    cycle = cast(list[tuple[int, int]], cast(Any, nx).find_cycle(nx.DiGraph(edges)))
+    import networkx as nx
+
+    try:
+        cycle = cast(list[tuple[int, int]], cast(Any, nx).find_cycle(nx.DiGraph(edges)))
+    except nx.NetworkXNoCycle:
+        return []
     return [first for first, _ in cycle]
 
 

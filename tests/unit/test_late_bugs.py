@@ -156,3 +156,13 @@ def test_a_guard_at_a_thousand_is_never_proved(guard):
     verdict = sg.check(schedule)
     assert verdict.outcome == FAR[guard]
     assert time.process_time() - started < 3  # some 0.8 s where nothing else runs
+
+
+def test_a_lone_warp_that_waits_for_a_group_closes_no_cycle():
+    """Once a traceback: everybody blocked, no root and no cycle of waits to name."""
+    lone = sg.show(sg.load("hopper_matmul_v5")).replace("consumer[2] warpgroup", "consumer[2] warp")
+    schedule = sg.parse(
+        lone.replace("tma.B, 0", "tma.B, 0 lag 1").replace("B, k\n", "B, k lag 1\n", 2)
+    )
+    verdict = sg.check(schedule, k=2)
+    assert {"SG502", "SG309"} <= {f.code for f in verdict.findings}

@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "predict", "running", "margins", "timeline", "comparison",
-    "api", "terminal", "bench", "forecast", "pictures", "cli",
+    "kernels", "predict", "running", "margins", "timeline", "comparison", "fixes", "sarif",
+    "api", "terminal", "bench", "forecast", "pictures", "checking", "explaining", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip

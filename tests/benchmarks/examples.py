@@ -1,0 +1,52 @@
+"""Copies a known-bad schedule of each code to where `schedgen explain` shows it.
+
+``python -m tests.benchmarks.examples``: the first of each code, in the order of names, for which
+plain `check` finds a repair; else the first.  Without its line ``# expect: ...``.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import schedgen as sg
+from schedgen.fixes import SMALL, Fix, search
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "schedgen" / "examples"
+
+
+def known_bad() -> dict[str, list[Path]]:
+    """The files of each code, by the code that they are called after."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted((ROOT / "tests" / "known_bad").glob("*.sched")):
+        found.setdefault(file.stem.partition("_")[0].upper(), []).append(file)
+    return found
+
+
+def example(file: Path) -> str:
+    """The text of a known-bad schedule without its first line."""
+    return file.read_text(encoding="utf-8").partition("\n")[2]
+
+
+def is_repaired(file: Path) -> bool:
+    """Whether plain `check` finds a repair."""
+    try:
+        schedule = sg.load(file)
+    except sg.IllFormed:
+        return False
+    return isinstance(search(schedule, sg.check(schedule), SMALL), Fix)
+
+
+def main() -> int:
+    """Write all examples anew."""
+    EXAMPLES.mkdir(exist_ok=True)
+    for code, files in known_bad().items():
+        chosen = next(filter(is_repaired, files), files[0])
+        (EXAMPLES / f"{code.lower()}.sched").write_text(example(chosen), encoding="utf-8")
+        print(f"{code}  {chosen.stem}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
