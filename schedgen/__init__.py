@@ -27,11 +27,16 @@ from schedgen.api import (
     replay_finding,
     run,
 )
+from schedgen.api import build as compile
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
+from schedgen.ir.builder import Builder, to_python
+from schedgen.ir.expr import Name, literal
+from schedgen.ir.expr import greatest as max
+from schedgen.ir.expr import least as min
 from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import Schedule
+from schedgen.ir.schedule import Problem, Schedule, Tensor, Tile
 from schedgen.pipeline import Pass, PassStopped, Pipeline
 
 if TYPE_CHECKING:
@@ -40,11 +45,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+K = Name("K")
+"""The K tiles of a problem; not known when a schedule is written."""
+
+SELF = Name("self")
+"""The number of a role's replica, from 0."""
+
+I = Name("i")  # noqa: E741
+"""The number of a slab or part, in the declaration of a slot or buffer."""
+
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "Finding", "IllFormed", "Outcome", "Pass",
-    "PassStopped", "Pipeline", "Refused", "RunResult", "Schedule", "ToolchainMissing", "Verdict",
-    "apply", "apply_steps", "build", "check", "emit", "limits", "load", "parse",
-    "replay_finding", "run", "show",
+    "SELF", "BuildFailed", "BuildReport", "Builder", "CannotEmit", "Finding", "I", "IllFormed",
+    "K", "Outcome", "Pass", "PassStopped", "Pipeline", "Problem", "Refused", "RunResult",
+    "Schedule", "Tensor", "Tile", "ToolchainMissing", "Verdict", "apply", "apply_steps", "build",
+    "check", "compile", "emit", "limits", "literal", "load", "max", "min", "parse",
+    "replay_finding", "run", "show", "to_python",
 ]  # fmt: skip
 
 
