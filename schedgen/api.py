@@ -24,8 +24,8 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
-from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
+from schedgen.plugins import KnownPasses, kernel_names, kernel_of_plugin
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
@@ -64,16 +64,22 @@ def parse(text: str, *, name: str = "<text>") -> Schedule:
 
 
 def load(what: str | Path) -> Schedule:
-    """A kernel by name, or a schedule from a ``.sched`` file.  Raises `IllFormed`."""
+    """A kernel by name, ours or of another distribution, or a schedule from a ``.sched`` file.
+
+    Raises `IllFormed`.
+    """
     if str(what) in KERNELS:
         return kernel_schedule(str(what))
+    found = kernel_of_plugin(str(what))
+    if found is not None:
+        return replace(placed(found), source=found.name)
     path = Path(what)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
-        known = ", ".join(KERNELS)
+        known = ", ".join(kernel_names())
         reason = getattr(error, "strerror", None) or str(error)
         message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
         raise IllFormed(code="SG115", message=message, place=None) from None
@@ -93,7 +99,7 @@ def placed(schedule: Schedule) -> Schedule:
 
 def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
     """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`."""
-    for step, after in parse_pipeline(pipeline, PASSES).steps(schedule):
+    for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
         yield step, placed(replace(after, source=None))
 
 
@@ -185,7 +191,10 @@ def emit(
 
 def _command(schedule: Schedule, *, static_k: bool, unsafe: bool) -> str:
     known = schedule.name in KERNELS and kernel_schedule(schedule.name) == schedule
-    what = schedule.name if known else (schedule.source or f"{schedule.name}.sched")
+    source = schedule.source or ""
+    is_program = source.endswith(".py")  # built there; no input of the command line
+    what = schedule.name if known else f"{schedule.name}.sched" if is_program else source
+    what = what or f"{schedule.name}.sched"
     flags = [flag for flag, on in (("--static-k", static_k), ("--unsafe", unsafe)) if on]
     return " ".join(["schedgen emit", what, *flags])
 

@@ -24,6 +24,7 @@ from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.axioms import AXIOMS
+from schedgen.ir.builder import to_python
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
@@ -33,6 +34,8 @@ from schedgen.pipeline import PassStopped
 from schedgen.terminal import (
     build_text,
     deliver,
+    pass_line,
+    plugin_lines,
     print_findings,
     progress_line,
     run_text,
@@ -97,16 +100,18 @@ def list_command() -> None:
         made = "" if kernel.base is None else f"   {kernel.base} -p '{kernel.pipeline}'"
         click.echo(f"kernel  {kernel.name}  {kernel.summary}{made}")
     for name, cls in PASSES.items():
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
-        keeps = ", ".join(sorted(cls.keeps))
-        click.echo(f"pass    {name}  {summary} Keeps {keeps}.")
+        click.echo(pass_line(name, cls))
+    for line, complaint in plugin_lines():
+        click.echo(line or complaint, err=line is None)
 
 
 @cli.command()
 @INPUT
-def show(source: str) -> None:
+@click.option("--python", "is_program", is_flag=True, help="as a program that builds it")
+def show(source: str, is_program: bool) -> None:
     """Print the text form of a schedule."""
-    click.echo(to_text(read(source)), nl=False)
+    schedule = read(source)
+    click.echo(to_python(schedule) if is_program else to_text(schedule), nl=False)
 
 
 @cli.command()

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "predict", "running", "margins", "api", "terminal", "cli",
+    "kernels", "plugins", "predict", "running", "margins", "api", "notebook", "terminal", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip
