@@ -38,12 +38,15 @@ from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Problem, Schedule, Tensor, Tile
 from schedgen.pipeline import Pass, PassStopped, Pipeline
+from schedgen.reprs import attach
 
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
     from schedgen.running import RunResult
 
 __version__ = "0.1.0"
+
+attach()
 
 K = Name("K")
 """The K tiles of a problem; not known when a schedule is written."""

@@ -117,12 +117,12 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
     """
     schedule = placed(schedule)
     if k == "all":
-        return judge_every_k(schedule)
+        return replace(judge_every_k(schedule), schedule=schedule)
     first, last = (k, k) if isinstance(k, int) else k
     if first < 0 or last < first:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
-    return judge(schedule, trips=range(first, last + 1))
+    return replace(judge(schedule, trips=range(first, last + 1)), schedule=schedule)
 
 
 def limits(schedule: Schedule, *, progress: Callable[[str], None] | None = None) -> Limits:

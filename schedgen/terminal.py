@@ -16,6 +16,7 @@ import click
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.plugins import conflict, offers, pass_of, summary
+from schedgen.reprs import findings_styled
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
@@ -70,13 +71,8 @@ def print_findings(text: str) -> None:
         click.echo(text, nl=False)
         return
     from rich.console import Console
-    from rich.text import Text
 
-    styled = Text(text)
-    styled.highlight_regex(r"(?m)^SG\d+ [a-z-]+(?=:)", "bold red")
-    styled.highlight_regex(r"(?m)^ *[a-z ]+(?= : )", "cyan")
-    styled.highlight_regex(r"(?m)^ *help : .*$", "green")
-    Console(highlight=False, soft_wrap=True).print(styled, end="")
+    Console(highlight=False, soft_wrap=True).print(findings_styled(text), end="")
 
 
 def pass_line(name: str, cls: type[Pass]) -> str:
