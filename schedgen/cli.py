@@ -20,8 +20,10 @@ from typing import Any, NoReturn
 import click
 
 from schedgen import __version__, api
+from schedgen.completion import complete_input, complete_pipeline, completion
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.render import finding_json, finding_text
+from schedgen.doctor import doctor
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.axioms import AXIOMS
 from schedgen.ir.builder import to_python
@@ -51,7 +53,7 @@ EXIT = {
 FORMAT = click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-INPUT = click.argument("source", metavar="INPUT")
+INPUT = click.argument("source", metavar="INPUT", shell_complete=complete_input)
 UNSAFE = click.option("--unsafe", is_flag=True, help="go on with a schedule that was not accepted")
 
 
@@ -116,7 +118,13 @@ def show(source: str, is_program: bool) -> None:
 
 @cli.command()
 @INPUT
-@click.option("-p", "--pipeline", required=True, help="such as 'set-stages{n=4}'; quote it")
+@click.option(
+    "-p",
+    "--pipeline",
+    required=True,
+    help="such as 'set-stages{n=4}'; quote it",
+    shell_complete=complete_pipeline,
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write here")
 @click.option("--name", help="the new schedule's name (default: the stem of the output file)")
 @click.option("--print-between", is_flag=True, help="show the schedule after each pass")
@@ -345,6 +353,10 @@ def demo(output: Path | None) -> None:
         result = api.run(schedule, m=384, n=512, k=576)
     click.echo(f"== executed: {run_text(result)}")
     raise SystemExit(0 if verdict.ok and result.ok else 1)
+
+
+cli.add_command(doctor)
+cli.add_command(completion)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
     "kernels", "plugins", "predict", "running", "margins", "api", "reprs", "testing", "terminal",
-    "cli",
+    "doctor", "completion", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip
