@@ -208,6 +208,10 @@ def test_a_traceback_is_short():
         builder().ring("tma", stages=0, empty=1, full=1)._builder.build()
     assert len(caught.traceback) <= 2
     assert caught.value.__cause__ is None
+    with pytest.raises(sg.IllFormed) as caught, builder().role("producer", warps=1) as p:
+        p.load("A", 0)
+    assert len(caught.traceback) <= 3
+    assert caught.value.__context__ is None
 
 
 def test_a_guard_has_no_truth_value():

@@ -108,11 +108,17 @@ class Body(Verbs):
         by: object = None, **fields: object,
     ) -> None:  # fmt: skip
         place = calling_place()
-        made = op(
-            **op_fields(op, fields, place), offset=offset(lag, ahead, place),
-            by=executor(by, place), place=place,
-        )  # fmt: skip
-        self._innermost(place).append(made)
+        try:
+            made = op(
+                **op_fields(op, fields, place), offset=offset(lag, ahead, place),
+                by=executor(by, place), place=place,
+            )  # fmt: skip
+        except IllFormed as error:
+            refused = error
+        else:
+            self._innermost(place).append(made)
+            return
+        raise refused.with_traceback(None)  # a short traceback: the call, and this
 
     def _begin(self) -> None:
         self._open.append([])
