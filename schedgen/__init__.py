@@ -33,12 +33,18 @@ from schedgen.api import (
     trace,
     trace_finding,
 )
+from schedgen.api import build as compile
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.judge import Outcome, Verdict
+from schedgen.ir.builder import Builder, to_python
+from schedgen.ir.expr import Name, literal
+from schedgen.ir.expr import greatest as max
+from schedgen.ir.expr import least as min
 from schedgen.ir.printer import to_text as show
 from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import Schedule
+from schedgen.ir.schedule import Problem, Schedule, Tensor, Tile
 from schedgen.pipeline import Pass, PassStopped, Pipeline
+from schedgen.reprs import attach
 
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
@@ -49,12 +55,66 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+attach()
+
+K = Name("K")
+"""The K tiles of a problem; not known when a schedule is written."""
+
+SELF = Name("self")
+"""The number of a role's replica, from 0."""
+
+I = Name("i")  # noqa: E741
+"""The number of a slab or part, in the declaration of a slot or buffer."""
+
 __all__ = [
-    "BuildFailed", "BuildReport", "CannotEmit", "CannotPredict", "Edit", "Finding", "Fix",
-    "IllFormed", "Latencies", "Outcome", "Pass", "PassStopped", "Pipeline", "Prediction", "Refused",
-    "RunResult", "Schedule", "Timeline", "ToolchainMissing", "Verdict", "apply", "apply_steps",
-    "build", "check", "diff", "emit", "limits", "load", "parse", "predict", "replay_finding", "run",
-    "show", "suggest_fix", "trace", "trace_finding",
+    "SELF",
+    "BuildFailed",
+    "BuildReport",
+    "Builder",
+    "CannotEmit",
+    "CannotPredict",
+    "Edit",
+    "Finding",
+    "Fix",
+    "I",
+    "IllFormed",
+    "K",
+    "Latencies",
+    "Outcome",
+    "Pass",
+    "PassStopped",
+    "Pipeline",
+    "Prediction",
+    "Problem",
+    "Refused",
+    "RunResult",
+    "Schedule",
+    "Tensor",
+    "Tile",
+    "Timeline",
+    "ToolchainMissing",
+    "Verdict",
+    "apply",
+    "apply_steps",
+    "build",
+    "check",
+    "compile",
+    "diff",
+    "emit",
+    "limits",
+    "literal",
+    "load",
+    "max",
+    "min",
+    "parse",
+    "predict",
+    "replay_finding",
+    "run",
+    "show",
+    "suggest_fix",
+    "to_python",
+    "trace",
+    "trace_finding",
 ]  # fmt: skip
 
 

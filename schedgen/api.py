@@ -25,8 +25,8 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
-from schedgen.passes import PASSES
 from schedgen.pipeline import Pass, parse_pipeline
+from schedgen.plugins import KnownPasses, kernel_names, kernel_of_plugin
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
@@ -74,9 +74,12 @@ def lines_of(text: str) -> list[str]:
 
 
 def load(what: str | Path) -> Schedule:
-    """A kernel by name, or a schedule from a ``.sched`` file.  Raises `IllFormed`."""
+    """A kernel by name, ours or a plugin's, or a ``.sched`` file.  Raises `IllFormed`."""
     if str(what) in KERNELS:
         return kernel_schedule(str(what))
+    found = kernel_of_plugin(str(what))
+    if found is not None:
+        return replace(placed(found), source=found.name)
     return parse(read_text(Path(what)), name=str(Path(what)))
 
 
@@ -87,7 +90,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
-        known = ", ".join(KERNELS)
+        known = ", ".join(kernel_names())
         reason = getattr(error, "strerror", None) or str(error)
         message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
         raise IllFormed(code="SG115", message=message, place=None) from None
@@ -106,7 +109,7 @@ def placed(schedule: Schedule) -> Schedule:
 
 def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
     """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`."""
-    for step, after in parse_pipeline(pipeline, PASSES).steps(schedule):
+    for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
         yield step, placed(replace(after, source=None))
 
 
@@ -124,12 +127,12 @@ def check(schedule: Schedule, k: Trips = "all") -> Verdict:
     """
     schedule = placed(schedule)
     if k == "all":
-        return judge_every_k(schedule)
+        return replace(judge_every_k(schedule), schedule=schedule)
     first, last = (k, k) if isinstance(k, int) else k
     if first < 0 or last < first:
         message = f"the K range {first}..{last} is empty or negative"
         raise IllFormed(code="SG116", message=message, place=None)
-    return judge(schedule, trips=range(first, last + 1))
+    return replace(judge(schedule, trips=range(first, last + 1)), schedule=schedule)
 
 
 def suggest_fix(schedule: Schedule) -> Fix | None:
@@ -278,7 +281,10 @@ def emit(
 
 def _command(schedule: Schedule, *, static_k: bool, unsafe: bool) -> str:
     known = schedule.name in KERNELS and kernel_schedule(schedule.name) == schedule
-    what = schedule.name if known else (schedule.source or f"{schedule.name}.sched")
+    source = schedule.source or ""
+    is_program = source.endswith(".py")  # built there; no input of the command line
+    what = schedule.name if known else f"{schedule.name}.sched" if is_program else source
+    what = what or f"{schedule.name}.sched"
     flags = [flag for flag, on in (("--static-k", static_k), ("--unsafe", unsafe)) if on]
     return " ".join(["schedgen emit", what, *flags])
 

@@ -18,6 +18,7 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
+from schedgen.plugins import kernel_of_plugin
 from schedgen.terminal import deliver, given_text, print_findings, write
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Source:
 
 def read_source(name: str) -> Source:
     """The schedule that INPUT names.  Raises `IllFormed`."""
-    if name in KERNELS:
+    if name in KERNELS or (name != "-" and kernel_of_plugin(name) is not None):
         schedule = api.load(name)
         return Source(name=name, schedule=schedule, text=to_text(schedule), path=None)
     if name != "-":

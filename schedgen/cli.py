@@ -29,12 +29,15 @@ from schedgen.checking import (
     say_check,
     verdict_json,
 )
+from schedgen.completion import complete_input, complete_pipeline, completion
 from schedgen.diagnostics.catalog import CATALOG
 from schedgen.diagnostics.render import finding_text
+from schedgen.doctor import doctor
 from schedgen.explaining import explained
 from schedgen.forecast import predict
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.axioms import AXIOMS
+from schedgen.ir.builder import to_python
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
@@ -46,6 +49,8 @@ from schedgen.terminal import (
     EXIT,
     build_text,
     deliver,
+    pass_line,
+    plugin_lines,
     progress_line,
     read,
     run_text,
@@ -58,7 +63,7 @@ from schedgen.terminal import (
 FORMAT = click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
-INPUT = click.argument("source", metavar="INPUT")
+INPUT = click.argument("source", metavar="INPUT", shell_complete=complete_input)
 UNSAFE = click.option("--unsafe", is_flag=True, help="go on with a schedule that was not accepted")
 
 
@@ -84,21 +89,29 @@ def list_command() -> None:
         made = "" if kernel.base is None else f"   {kernel.base} -p '{kernel.pipeline}'"
         click.echo(f"kernel  {kernel.name}  {kernel.summary}{made}")
     for name, cls in PASSES.items():
-        summary = (cls.__doc__ or "").strip().splitlines()[0]
-        keeps = ", ".join(sorted(cls.keeps))
-        click.echo(f"pass    {name}  {summary} Keeps {keeps}.")
+        click.echo(pass_line(name, cls))
+    for line, complaint in plugin_lines():
+        click.echo(line or complaint, err=line is None)
 
 
 @cli.command()
 @INPUT
-def show(source: str) -> None:
+@click.option("--python", "is_program", is_flag=True, help="as a program that builds it")
+def show(source: str, is_program: bool) -> None:
     """Print the text form of a schedule."""
-    click.echo(to_text(read(source)), nl=False)
+    schedule = read(source)
+    click.echo(to_python(schedule) if is_program else to_text(schedule), nl=False)
 
 
 @cli.command()
 @INPUT
-@click.option("-p", "--pipeline", required=True, help="such as 'set-stages{n=4}'; quote it")
+@click.option(
+    "-p",
+    "--pipeline",
+    required=True,
+    help="such as 'set-stages{n=4}'; quote it",
+    shell_complete=complete_pipeline,
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write here")
 @click.option("--name", help="the new schedule's name (default: the stem of the output file)")
 @click.option("--print-between", is_flag=True, help="show what each pass changes")
@@ -338,6 +351,10 @@ def demo(output: Path | None) -> None:
         result = api.run(schedule, m=384, n=512, k=576)
     click.echo(f"== executed: {run_text(result)}")
     raise SystemExit(0 if verdict.ok and result.ok else 1)
+
+
+cli.add_command(doctor)
+cli.add_command(completion)
 
 
 def main() -> None:

@@ -16,7 +16,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from schedgen.diagnostics.finding import Finding
-from schedgen.diagnostics.target import PassBrokeTheSchedule
+from schedgen.diagnostics.target import (
+    NothingToRewrite,
+    PassBrokeTheSchedule,
+    PluginBrokeTheSchedule,
+)
 from schedgen.happens_before.judge import explicit_bound
 from schedgen.happens_before.kept import KEEPS, Keep, unrolled
 from schedgen.happens_before.unroll import OverBudget
@@ -43,6 +47,8 @@ class Pass(ABC):
 
     name: ClassVar[str]
     keeps: ClassVar[frozenset[Keep]]
+    provider: ClassVar[str | None] = None
+    """The distribution that brings the pass, None for ours; `plugins` sets it."""
 
     @abstractmethod
     def refusals(self, schedule: Schedule) -> Iterator[Finding]:
@@ -57,6 +63,12 @@ class Pass(ABC):
         for finding in self.refusals(schedule):
             raise PassStopped(finding)
         return self.rewrite(schedule)
+
+    def nothing_to_rewrite(self, reason: str, *, fix: str) -> Finding:
+        """SG401, for `refusals`."""
+        return NothingToRewrite(
+            pass_name=self.text, reason=reason, rows=(), missing=None, fix=fix
+        )  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -87,10 +99,26 @@ class Pipeline:
     def steps(self, schedule: Schedule) -> Iterator[tuple[Pass, Schedule]]:
         """Apply pass by pass, checking what each one keeps.  Raises `PassStopped`."""
         for step in self.passes:
-            after = _verified(step, step.apply(schedule))
+            after = _applied(step, schedule)
             check_kept(step, schedule, after)
             schedule = after
             yield step, schedule
+
+
+def _applied(step: Pass, schedule: Schedule) -> Schedule:
+    """What a pass makes of a schedule; whatever a plugin's pass does wrong is SG902."""
+    if step.provider is None:
+        return _verified(step, step.apply(schedule))
+    try:
+        after: object = step.apply(schedule)
+        if isinstance(after, Schedule):
+            return _verified(step, after)
+        raise TypeError(f"`rewrite` gives a {type(after).__name__}, no Schedule")
+    except (PassStopped, IllFormed):
+        raise
+    except Exception as error:
+        what = f"raises {type(error).__name__}: {error}"
+        raise PassStopped(_plugin_fault(step, step.provider, what, None)) from error
 
 
 def _verified(step: Pass, schedule: Schedule) -> Schedule:
@@ -125,10 +153,19 @@ def check_kept(step: Pass, before: Schedule, after: Schedule) -> None:
                 raise PassStopped(_broken(step, keep.name, difference, k_tiles))
 
 
-def _broken(step: Pass, what: str, difference: str, k: int | None) -> PassBrokeTheSchedule:
+def _broken(step: Pass, what: str, difference: str, k: int | None) -> Finding:
+    if step.provider is not None:
+        return _plugin_fault(step, step.provider, f"does not keep {what}: {difference}", k)
     return PassBrokeTheSchedule(
         pass_name=step.text, property_name=what, difference=difference, k=k, rows=(), missing=None,
         fix="this is a bug of the pass: report it with the schedule and the pipeline string",
+    )  # fmt: skip
+
+
+def _plugin_fault(step: Pass, provider: str, what: str, k: int | None) -> Finding:
+    return PluginBrokeTheSchedule(
+        pass_name=step.text, provider=provider, what=what, k=k, rows=(), missing=None,
+        fix=f"report it to {provider}, with the schedule and the pipeline string",
     )  # fmt: skip
 
 

@@ -302,8 +302,35 @@ class PassBrokeTheSchedule(Finding):
         return f"pass `{self.pass_name}` does not keep {self.property_name}: {self.difference}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PluginBrokeTheSchedule(Finding):
+    """A pass of another distribution fails, or did not keep what it declares.
+
+    What it means
+        The pass raises an exception, gives something that is no schedule, or a schedule that
+        differs from its input in what it promised to keep.  Nothing of its result is used.
+    Why it is wrong
+        A pass is believed by nobody, wherever it comes from; this one has a bug.
+    Example
+        A pass that drops the last K tile and declares `keeps = frozenset({"products"})`.
+    Fix
+        Report it to the distribution that the message names; if it is yours, keep less or do it
+        right.
+    """
+
+    code = "SG902"
+    name = "plugin-broke-the-schedule"
+    pass_name: str
+    provider: str
+    what: str
+
+    @property
+    def message(self) -> str:
+        return f"pass `{self.pass_name}` of {self.provider} {self.what}"
+
+
 FINDINGS: tuple[type[Finding], ...] = (
     NothingToRewrite, LagNeedsStages, AlreadyInFlight, DepthNotEncodable, LoopNotRetimable,
     AlreadyStaged, SizesDoNotFit, NoSuchMma, SharedMemoryCapacity, EncodingLimit, RegisterCapacity,
-    TargetCannotSay, PassBrokeTheSchedule,
+    TargetCannotSay, PassBrokeTheSchedule, PluginBrokeTheSchedule,
 )  # fmt: skip

@@ -275,7 +275,8 @@ class BadRequest(Page):
     """An option or argument has a value that means nothing.
 
     What it means
-        A K range is reversed, a size is negative, or rows are no multiple of 16 bytes.
+        A K range is reversed, a size is negative, or rows are no multiple of 16 bytes; a call of
+        the builder is given a thing of another kind.
     Why it is wrong
         TMA needs rows of 16 B multiples; an empty range checks nothing.
     Example
@@ -340,8 +341,26 @@ class BufferBeyondSlot(Page):
     name = "buffer-beyond-slot"
 
 
+class BrokenPlugin(Page):
+    """A pass or kernel of another distribution cannot be used.
+
+    What it means
+        A distribution declares it under `schedgen.passes` or `schedgen.kernels`; it cannot be
+        imported, is no pass or schedule, or its name is taken.
+    Why it is wrong
+        It is not clear what would be done, or by whom.
+    Example
+        Two distributions that both declare a pass `drop-drain`.
+    Fix
+        Repair or uninstall the distribution that the message names.
+    """
+
+    code = "SG121"
+    name = "broken-plugin"
+
+
 PAGES: tuple[type[Page], ...] = (
     SyntaxFault, DeclarationCount, UnknownName, DuplicateName, NoStages, SlabIndex, OutOfScope,
     UnknownType, ForeignTensor, NumberOutOfRange, WrongSide, BadDivisor, HiddenName, BadPipeline,
-    Unreadable, BadRequest, OffsetWithoutUse, ExecutorFixed, BufferBeyondSlot,
+    Unreadable, BadRequest, OffsetWithoutUse, ExecutorFixed, BufferBeyondSlot, BrokenPlugin,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -51,7 +51,8 @@ class Verdict:
     """What was found, for which K, and how often each obligation was checked.
 
     ``scope`` is the range of K (both ends included, in tiles) that was judged one by one;
-    ``certificate`` says why a proof holds for all others.
+    ``certificate`` says why a proof holds for all others.  ``schedule`` is what was judged, as
+    `schedgen.check` has it (with places).
     """
 
     outcome: Outcome
@@ -60,6 +61,7 @@ class Verdict:
     obligations: dict[str, int]
     reason: str | None
     certificate: Certificate | None = None
+    schedule: Schedule | None = field(default=None, compare=False, repr=False)
 
     @property
     def ok(self) -> bool:

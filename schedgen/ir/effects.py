@@ -9,11 +9,12 @@ Sources: PTX ISA 9.0, sections "mbarrier" (9.7.13.15), "cp.async.bulk.tensor" (9
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self, cast
 
-from schedgen.ir.expr import Expr, Int
+from schedgen.ir.expr import Expr, Int, literal
 
 
 class Executor(StrEnum):
@@ -41,6 +42,16 @@ class Proxy(StrEnum):
     REGISTER = "register"
 
 
+class Indexed:
+    """A reference that may have an index: ``A[0]``, as in the text form, is another reference."""
+
+    __iter__: ClassVar[None] = None  # or Python would try A[0], A[1] and so on for ever
+
+    def __getitem__(self, index: int | Expr) -> Self:
+        named = dataclasses.fields(cast(Any, self))[-1].name
+        return dataclasses.replace(cast(Any, self), **{named: literal(index)})
+
+
 Side = Literal["full", "empty"]
 
 
@@ -56,7 +67,7 @@ class RingBarrier:
 
 
 @dataclass(frozen=True)
-class PlainBarrier:
+class PlainBarrier(Indexed):
     """A declared mbarrier that belongs to no ring, perhaps one of an array."""
 
     name: str
@@ -67,7 +78,7 @@ class PlainBarrier:
 
 
 @dataclass(frozen=True)
-class NamedRef:
+class NamedRef(Indexed):
     """A hardware named barrier (``bar.sync``), perhaps one of an array."""
 
     name: str
@@ -81,7 +92,7 @@ BarrierRef = RingBarrier | PlainBarrier
 
 
 @dataclass(frozen=True)
-class SlotRef:
+class SlotRef(Indexed):
     """A slab of a slot of a ring, at the stage that the cursor (with the op's offset) gives."""
 
     ring: str
@@ -94,7 +105,7 @@ class SlotRef:
 
 
 @dataclass(frozen=True)
-class BufferRef:
+class BufferRef(Indexed):
     """A staging buffer in shared memory, perhaps one part of an array."""
 
     name: str
@@ -128,6 +139,11 @@ class OutRef:
         if self.first_row is None and self.first_col is None:
             return None
         return self.first_row or Int(0), self.first_col or Int(0)
+
+    def at(self, *, rows: int | Expr | None = None, cols: int | Expr | None = None) -> OutRef:
+        """The box that begins there, as ``c rows R cols C`` in the text form."""
+        row, col = (None if x is None else literal(x) for x in (rows, cols))
+        return OutRef(self.tensor, row, col)
 
     def __str__(self) -> str:
         rows = "" if self.first_row is None else f" rows {self.first_row}"

@@ -23,8 +23,65 @@ class EvaluationError(ValueError):
     """A name has no value here, or a division is by zero."""
 
 
+class Arithmetic:
+    """Operators, so that Python writes what the text form does: ``k + 1`` is a value, too.
+
+    ``//`` is the ``/`` of the text form.  There is no ``==``: it compares values; see `equals`.
+    """
+
+    def __add__(self, other: int | Expr) -> Binary:
+        return Binary("+", _operand(self), literal(other))
+
+    def __radd__(self, other: int) -> Binary:
+        return Binary("+", literal(other), _operand(self))
+
+    def __sub__(self, other: int | Expr) -> Binary:
+        return Binary("-", _operand(self), literal(other))
+
+    def __rsub__(self, other: int) -> Binary:
+        return Binary("-", literal(other), _operand(self))
+
+    def __mul__(self, other: int | Expr) -> Binary:
+        return Binary("*", _operand(self), literal(other))
+
+    def __rmul__(self, other: int) -> Binary:
+        return Binary("*", literal(other), _operand(self))
+
+    def __floordiv__(self, other: int | Expr) -> Binary:
+        return Binary("/", _operand(self), literal(other))
+
+    def __rfloordiv__(self, other: int) -> Binary:
+        return Binary("/", literal(other), _operand(self))
+
+    def __mod__(self, other: int | Expr) -> Binary:
+        return Binary("%", _operand(self), literal(other))
+
+    def __rmod__(self, other: int) -> Binary:
+        return Binary("%", literal(other), _operand(self))
+
+    def __lt__(self, other: int | Expr) -> Compare:
+        return Compare("<", _operand(self), literal(other))
+
+    def __le__(self, other: int | Expr) -> Compare:
+        return Compare("<=", _operand(self), literal(other))
+
+    def __gt__(self, other: int | Expr) -> Compare:
+        return Compare(">", _operand(self), literal(other))
+
+    def __ge__(self, other: int | Expr) -> Compare:
+        return Compare(">=", _operand(self), literal(other))
+
+    def equals(self, other: int | Expr) -> Compare:
+        """The guard ``self == other``."""
+        return Compare("==", _operand(self), literal(other))
+
+    def differs(self, other: int | Expr) -> Compare:
+        """The guard ``self != other``."""
+        return Compare("!=", _operand(self), literal(other))
+
+
 @dataclass(frozen=True)
-class Int:
+class Int(Arithmetic):
     """A literal."""
 
     value: int
@@ -34,7 +91,7 @@ class Int:
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(Arithmetic):
     """``K``, ``self``, ``i`` (the slab of a declaration) or a loop variable."""
 
     name: str
@@ -44,7 +101,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Stages:
+class Stages(Arithmetic):
     """``R.stages``: how many stages ring R has."""
 
     ring: str
@@ -54,7 +111,7 @@ class Stages:
 
 
 @dataclass(frozen=True)
-class Binary:
+class Binary(Arithmetic):
     """Two operands and an operator; ``/`` rounds towards minus infinity."""
 
     op: BinaryOp
@@ -76,7 +133,7 @@ Expr = Int | Name | Stages | Binary
 
 @dataclass(frozen=True)
 class Compare:
-    """A guard."""
+    """A guard.  It has no truth value: what K is, is not known where it is written."""
 
     op: CompareOp
     left: Expr
@@ -84,6 +141,38 @@ class Compare:
 
     def __str__(self) -> str:
         return f"{self.left} {self.op} {self.right}"
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"`{self}` is a guard of the schedule and no Python truth value; give it to `when`, "
+            "compare two things at a time, and write sg.min and sg.max for the least and greatest"
+        )
+
+
+def literal(value: int | Expr) -> Expr:
+    """The expression that a number stands for, or the expression itself.
+
+    Raises `TypeError` for anything else.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Int(value)
+    return _operand(value)
+
+
+def _operand(value: object) -> Expr:
+    if isinstance(value, Int | Name | Stages | Binary):
+        return value
+    raise TypeError(f"{value!r} is no number and no expression of a schedule")
+
+
+def least(left: int | Expr, right: int | Expr) -> Binary:
+    """``min(left, right)``; `schedgen.min`."""
+    return Binary("min", literal(left), literal(right))
+
+
+def greatest(left: int | Expr, right: int | Expr) -> Binary:
+    """``max(left, right)``; `schedgen.max`."""
+    return Binary("max", literal(left), literal(right))
 
 
 def _wrapped(expr: Expr, level: int) -> str:

@@ -19,7 +19,8 @@ from schedgen.happens_before.judge import breaches, explicit_bound, judge
 from schedgen.happens_before.matching import Matching, reachability
 from schedgen.ir.expr import Compare, Int, Name
 from schedgen.ir.schedule import If
-from tests.strategies import _count, _edited, _variants, mutants, small_pipelines
+from schedgen.testing.edits import count, edited, variants
+from tests.strategies import mutants, small_pipelines
 
 TESTS = Path(__file__).parents[1]
 FILES = sorted([*TESTS.glob("known_good/*.sched"), *TESTS.glob("known_bad/sg[23]*.sched")])
@@ -33,15 +34,15 @@ def late_mutants(draw, base):
     """The schedule, which from some K on runs a mutant's statement instead of its own."""
     index = draw(st.integers(0, len(base.roles) - 1))
     role = base.roles[index]
-    number = draw(st.integers(0, _count(role.body) - 1))
+    number = draw(st.integers(0, count(role.body) - 1))
     first = draw(st.integers(1, 7))
 
     def become(stmt, after):
-        made = draw(st.sampled_from([v for v in _variants(stmt, after) if v[:1] != (after,)]))
+        made = draw(st.sampled_from([v for v in variants(stmt, after) if v[:1] != (after,)]))
         guards = [Compare(op, Name("K"), Int(first)) for op in ("<", ">=")]
         return tuple(If(guard=g, body=b) for g, b in zip(guards, ((stmt,), made), strict=True) if b)
 
-    changed = dataclasses.replace(role, body=_edited(role.body, number, become))
+    changed = dataclasses.replace(role, body=edited(role.body, number, become))
     return dataclasses.replace(base, roles=(*base.roles[:index], changed, *base.roles[index + 1 :]))
 
 

@@ -17,8 +17,10 @@ ELSEWHERE = {
     "SG114": "unit/test_pipeline.py",
     "SG115": "unit/test_cli_input.py",
     "SG116": "unit/test_cli_input.py",
+    "SG121": "unit/test_plugins.py",
     "SG504": "unit/test_cli.py",
     "SG901": "unit/test_lying_passes.py",
+    "SG902": "unit/test_plugins.py",
 }
 """Codes that no schedule's text provokes, and the tests that do."""
 

@@ -136,7 +136,7 @@ class Advance(Op):
 
 @dataclass(frozen=True, kw_only=True)
 class SetCursor(Op):
-    """Put the cursor at a use: ``reset tma`` is ``set tma = 0`` (an escape; passes never do)."""
+    """Put the cursor at a use; ``reset tma`` is ``set tma = 0`` (an escape)."""
 
     keyword = "set"
     executed_by = Executor.ALL

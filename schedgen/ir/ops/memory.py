@@ -55,7 +55,7 @@ class Load(Op):
 
 @dataclass(frozen=True, kw_only=True)
 class FenceProxy(Op):
-    """fence.proxy.async: the executing threads' earlier stores become visible to TMA and wgmma."""
+    """fence.proxy.async: the executing threads' earlier stores are visible to TMA and wgmma."""
 
     keyword = "fence proxy"
     executed_by = Executor.ALL

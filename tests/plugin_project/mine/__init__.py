@@ -1,0 +1,1 @@
+"""A pass and a kernel of one's own."""
