@@ -273,9 +273,20 @@ class Moves:
             name = self.tables.program.barriers[row.signal][0]
             message = f"arrives on {name} although nobody saw its last phase complete"
             found += (Trouble("phase", message),)
+        return found + self._arrive(new, row) + self._completed_as_meant(new, row.signal, before)
+
+    def _arrive(self, new: list[int], row: Row) -> tuple[Trouble, ...]:
+        """Arrivals count one by one; those of one actor are meant for one phase."""
+        ghost = self.tables.phases + row.signal
+        phase, is_split = new[ghost] >> 1, False
         for _ in range(row.arrivals):
+            is_split = is_split or new[ghost] >> 1 != phase
             self._count(new, row.signal, 1, 0)
-        return found + self._completed_as_meant(new, row.signal, before)
+        if not is_split:
+            return ()
+        name = self.tables.program.barriers[row.signal][0]
+        text = f"completes phase {phase} of {name}, and counts in the next one, too"
+        return (Trouble("count", text),)
 
     def _land(self, new: list[int], number: int) -> tuple[Trouble, ...]:
         load = self.tables.loads[number]

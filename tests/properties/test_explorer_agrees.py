@@ -18,7 +18,7 @@ from tests.small_cases import cases, edited_cases
 GHOSTS = {"phase", "bytes", "count"}
 """Hazards that end a branch of the explorer and that the machine itself may not see."""
 
-STATES = 10_000
+STATES = 20_000
 EVERYTHING = 3_000
 
 each = settings(max_examples=max(settings.default.max_examples // 3, 1))

@@ -214,6 +214,14 @@ CASES = {
         staged("buffer out : f16 64x64", "buffer out : f16 64x64 in tma.B stage 0", "acc -> out",
                "acc -> c"), 1, {"wrong-box"},
     ),
+    # of the arrivals of several warps some end a phase, and the rest count in the next
+    "arrivals of one role in two phases": (
+        sg.parse(
+            (GOOD / "b29_one_arrival_by_each_warp_group.sched").read_text()
+            .replace("empty 5", "empty 6")
+            .replace("release tma.empty\n", "release tma.empty by all\n")
+        ), 5, {"count"},
+    ),
     # nothing is in flight but what the last role leaves
     "left at the exit": (staged("  store-wait 0 read\n", ""), 0, {"overwrite", "exit"}),
 }  # fmt: skip
