@@ -11,8 +11,12 @@ from importlib import resources
 
 from schedgen import api
 from schedgen.diagnostics.catalog import page
+from schedgen.happens_before.judge import Verdict
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
+
+PICTURE = 76
+"""Columns of a timeline, which stands 4 columns in."""
 
 
 def explained(code: str) -> str | None:
@@ -41,6 +45,21 @@ def _shown(code: str, text: str) -> Iterator[str]:
     told = api.findings_text(verdict, tile_k=schedule.tile.k, source=api.lines_of(text))
     yield from _repair(schedule, text)
     yield f"What is said of it\n{_indented(told)}"
+    yield from _picture(code, schedule, verdict)
+
+
+def _picture(code: str, schedule: Schedule, verdict: Verdict) -> Iterator[str]:
+    """The witness as a timeline, where there is one: what no execution shows has none."""
+    from schedgen.timeline import gantt_text
+
+    for finding in verdict.findings:
+        if finding.code == code and finding.k is not None:
+            try:
+                drawn = gantt_text(api.trace_finding(schedule, finding), width=PICTURE)
+            except IllFormed:
+                return
+            yield f"What happens: its witness, a column for each step\n{_indented(drawn)}"
+            return
 
 
 def _repair(schedule: Schedule, text: str) -> Iterator[str]:

@@ -50,3 +50,14 @@ def test_where_nothing_is_found_it_says_so():
 def test_a_code_without_a_schedule_has_its_page():
     assert explained("SG504") == page("SG504")
     assert explained("SG999") is None
+
+
+@pytest.mark.parametrize("code", [c for c in CATALOG if c[2] == "3" or c in ("SG203", "SG206")])
+def test_what_can_happen_is_drawn(code):
+    """Its witness as a timeline; of what is computed there is none."""
+    page = explained(code)
+    assert page is not None
+    assert "What happens: its witness" in page
+    drawn = page.partition("What happens")[2]
+    assert f"refused    {code}" in drawn
+    assert max(map(len, drawn.splitlines())) <= 80
