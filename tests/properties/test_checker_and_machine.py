@@ -12,6 +12,7 @@ from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
 import schedgen as sg
+from schedgen.diagnostics.tensor import OutputCoverage
 from schedgen.machine import Operands, adversaries, execute, seeded
 from tests.strategies import mutants, serial_schedules
 
@@ -93,13 +94,18 @@ UNSEEN = {"SG304", "SG306", "SG303", "SG301", "SG501", "SG502", "SG503"}
 """What PTX leaves undefined, counts that the machine may happen to survive, and limits."""
 
 
+def is_double_work(finding):
+    """Results that are stored twice are the same results."""
+    return isinstance(finding, OutputCoverage) and finding.times > 1
+
+
 @given(st.data(), serial_schedules, in_flight, st.integers(1, 6))
 def test_what_the_checker_refutes_shows(data, schedule, steps, k_tiles):
     """An adversary, a seed, or a wrong product shows it: no alarm is false."""
     if steps < min(ring.stages for ring in schedule.rings):
         schedule = sg.apply(schedule, f"overlap-wgmma{{in-flight={steps}}}")
     mutant = placed(data.draw(mutants(schedule)))
-    codes = {f.code for f in sg.check(mutant, k_tiles).findings}
+    codes = {f.code for f in sg.check(mutant, k_tiles).findings if not is_double_work(f)}
     assume(codes - UNSEEN)
     note(str(sorted(codes)))
     assert troubles(mutant, k_tiles)
