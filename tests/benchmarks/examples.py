@@ -1,11 +1,12 @@
 """Copies a known-bad schedule of each code to where `schedgen explain` shows it.
 
-``python -m tests.benchmarks.examples``: the first of each code, in the order of names, for which
-plain `check` finds a repair; else the first.  Without its line ``# expect: ...``.
+``python -m tests.benchmarks.examples``: the shortest of each code for which plain `check` finds a
+repair, else the shortest; those that show at a small K first.  Without the line ``# expect: ...``.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import schedgen as sg
 from schedgen.fixes import SMALL, Fix, search
 
 ROOT = Path(__file__).parents[2]
+SMALL_K = 6
 EXAMPLES = ROOT / "schedgen" / "examples"
 
 
@@ -29,6 +31,13 @@ def example(file: Path) -> str:
     return file.read_text(encoding="utf-8").partition("\n")[2]
 
 
+def simplicity(file: Path) -> tuple[bool, int, str]:
+    """What comes first is easier to read."""
+    first, _, text = file.read_text(encoding="utf-8").partition("\n")
+    late = any(int(k) > SMALL_K for k in re.findall(r"K=(\d+)", first))
+    return late, len(text.splitlines()), file.name
+
+
 def is_repaired(file: Path) -> bool:
     """Whether plain `check` finds a repair."""
     try:
@@ -42,6 +51,7 @@ def main() -> int:
     """Write all examples anew."""
     EXAMPLES.mkdir(exist_ok=True)
     for code, files in known_bad().items():
+        files = sorted(files, key=simplicity)
         chosen = next(filter(is_repaired, files), files[0])
         (EXAMPLES / f"{code.lower()}.sched").write_text(example(chosen), encoding="utf-8")
         print(f"{code}  {chosen.stem}")
