@@ -31,11 +31,11 @@ def example(file: Path) -> str:
     return file.read_text(encoding="utf-8").partition("\n")[2]
 
 
-def simplicity(file: Path) -> tuple[bool, int, str]:
+def simplicity(file: Path) -> tuple[bool, int, int, str]:
     """What comes first is easier to read."""
     first, _, text = file.read_text(encoding="utf-8").partition("\n")
     late = any(int(k) > SMALL_K for k in re.findall(r"K=(\d+)", first))
-    return late, len(text.splitlines()), file.name
+    return late, first.count(","), len(text.splitlines()), file.name
 
 
 def is_repaired(file: Path) -> bool:
