@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from schedgen.happens_before.matching import Matching
+from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.record import Event, EventKind
 from schedgen.ir.effects import OutRef
 from schedgen.ir.ops import Acquire, Await, Mma, Op, Store, Sync, TmaStore, Wait
@@ -26,7 +26,7 @@ from schedgen.predict.card import (
 TENSOR = "tensor core"
 LOADS = "TMA loads"
 STORES = "TMA stores"
-RESOURCES = {EventKind.RETIRE: TENSOR, EventKind.LAND: LOADS, EventKind.DRAIN: STORES}
+RESOURCES = {EventKind.LAND: LOADS, EventKind.RETIRE: TENSOR, EventKind.DRAIN: STORES}
 
 
 def serialised(schedule: Schedule, role: Role) -> bool:
@@ -51,8 +51,12 @@ class Costs:
         self.numbers = numbers
         self._serial = {role.name: serialised(schedule, role) for role in schedule.roles}
 
+    def is_serial(self, role: Role) -> bool:
+        """Whether each wgmma of the role is waited for."""
+        return self._serial[role.name]
+
     # --- what events occupy
-    def busy(self, matching: Matching, node: int) -> int:
+    def busy(self, matching: CountingRun, node: int) -> int:
         """Cycles for which an event that ends the use of a resource occupied it."""
         event = matching.events[node]
         assert event.instance is not None
@@ -63,7 +67,7 @@ class Costs:
         stored = sum(self._source_bytes(op) for op in self._group(matching, node))
         return ceil(stored / self.numbers.load_rate)
 
-    def _group(self, matching: Matching, node: int) -> Iterator[Op]:
+    def _group(self, matching: CountingRun, node: int) -> Iterator[Op]:
         """The ops that a retirement or drain ends, as one actor issued them."""
         for u in matching.predecessors[node]:
             event = matching.events[u]
@@ -81,7 +85,7 @@ class Costs:
     def _mma_cycles(self, op: Op, role: Role) -> int:
         """From the issue of an mma to its end, while the tensor core is free."""
         cycles = self.tensor_cycles(op)
-        if not isinstance(op, Mma) or not self._serial[role.name]:
+        if not isinstance(op, Mma) or not self.is_serial(role):
             return cycles
         slot = self.schedule.ring(op.a.ring).slot(op.a.slot)
         steps = ceil(slot.cols * ELEMENT_BYTES[slot.dtype] / MMA_K_BYTES)
@@ -95,7 +99,7 @@ class Costs:
         return source.rows * source.cols * ELEMENT_BYTES[source.dtype]
 
     # --- how long one event comes after another
-    def between(self, matching: Matching, u: int, v: int) -> int:
+    def between(self, matching: CountingRun, u: int, v: int) -> int:
         """The least cycles from event u to event v, where the graph has an edge."""
         before, after = matching.events[u], matching.events[v]
         match after.kind:
@@ -110,9 +114,9 @@ class Costs:
             case EventKind.RETURN:
                 return self._to_return(before, after)
             case _:
-                return self._held(before)
+                return self.held(before)
 
-    def _to_retirement(self, matching: Matching, before: Event, node: int) -> int:
+    def _to_retirement(self, matching: CountingRun, before: Event, node: int) -> int:
         if before.kind is EventKind.RETIRE:
             return self.busy(matching, node)
         assert before.instance is not None
@@ -133,13 +137,13 @@ class Costs:
         ended = before.kind is EventKind.RETIRE
         return self.numbers.wakeup if on_barrier or ended else 0
 
-    def _held(self, event: Event) -> int:
+    def held(self, event: Event) -> int:
         """How long an op keeps the warp that executes it from the next one."""
         if event.instance is None or event.kind is not EventKind.ISSUE:
             return 0
         op, role = event.instance.op, event.instance.role
         if isinstance(op, Mma):
-            return self._mma_cycles(op, role) if self._serial[role.name] else 0
+            return self._mma_cycles(op, role) if self.is_serial(role) else 0
         if isinstance(op, Store):
             return self._store_cycles(op, role)
         return 0

@@ -16,7 +16,8 @@ from itertools import pairwise
 from schedgen.happens_before.record import Event, EventKind
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import Engine
-from schedgen.timeline.execution import RESOURCES, Execution
+from schedgen.predict.costs import RESOURCES
+from schedgen.timeline.execution import Execution
 
 Label = tuple[str, int, int, int, str]
 """Role, replica, op, actor, kind of event: the same at every turn."""

@@ -14,11 +14,8 @@ from heapq import heappop, heappush
 
 from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.record import EventKind
+from schedgen.predict.costs import RESOURCES
 from schedgen.timeline.latencies import Costs
-
-RESOURCES = {EventKind.LAND: "TMA loads", EventKind.RETIRE: "tensor core",
-             EventKind.DRAIN: "TMA stores"}  # fmt: skip
-"""Events that end the use of something that serves one at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)

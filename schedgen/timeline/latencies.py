@@ -9,21 +9,18 @@ the field names of `Latencies`.  Whoever has a better model passes his own `Cost
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import ceil
 from typing import Any, Protocol, cast
 
 from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.record import Event, EventKind
-from schedgen.ir.effects import Engine, OutRef, SlotRef
-from schedgen.ir.ops import Acquire, Await, Mma, Op, Store, Sync, TmaStore
+from schedgen.ir.effects import OutRef
+from schedgen.ir.ops import Mma, Store
 from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
-
-FLOP_PER_CYCLE = 4096
-"""Dense fp16 or bf16 FLOP of one SM's tensor cores per cycle (NVIDIA H100 whitepaper: 989 TFLOPS =
-132 SMs x 4096 x 1.83 GHz)."""
+from schedgen.ir.schedule import Role, Schedule
+from schedgen.predict import costs as predict
+from schedgen.predict.card import Numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,88 +88,29 @@ class Costs(Protocol):
         ...
 
 
-class TableCosts:
-    """The costs of a schedule's events by a table."""
+class TableCosts(predict.Costs):
+    """The costs of a schedule's events by a table: those of `predict`, for one CTA alone.
+
+    Loads do not queue, ptxas leaves groups in flight as written, results go into shared memory in
+    no time; the issue of an mma holds its warps.
+    """
 
     def __init__(self, schedule: Schedule, latencies: Latencies) -> None:
-        self.schedule = schedule
+        numbers = Numbers(
+            load_rate=latencies.load_rate, load_latency=latencies.load_latency, load_queue=0,
+            wakeup=latencies.wakeup, launch=0, store_rate=latencies.store_rate, clock=1.0,
+        )  # fmt: skip
+        super().__init__(schedule, numbers, queued=0)
         self.latencies = latencies
 
-    def busy(self, matching: CountingRun, node: int) -> int:
-        event = matching.events[node]
-        assert event.instance is not None
-        if event.kind is EventKind.LAND:
-            return ceil(event.instance.facts.delivered / self.latencies.load_rate)
-        members = [op for op, _ in self._group(matching, node)]
-        if event.kind is EventKind.RETIRE:
-            return sum(map(self.mma_cycles, members))
-        return ceil(sum(map(self._shipped, members)) / self.latencies.load_rate)
+    def is_serial(self, role: Role) -> bool:
+        return False
 
-    def _group(self, matching: CountingRun, node: int) -> Iterator[tuple[Op, int]]:
-        """The ops that a retirement or drain ends, as one actor issued them, with their seq."""
-        for u in matching.predecessors[node]:
-            event = matching.events[u]
-            if event.kind is EventKind.ISSUE and not event.actor and event.instance is not None:
-                yield event.instance.op, event.instance.seq
-
-    def mma_cycles(self, op: Op) -> int:
-        """What an mma takes of the tensor core: 2 * rows * columns * depth FLOP."""
-        if not isinstance(op, Mma):
-            return 0
-        acc = self.schedule.accumulator(op.acc)
-        depth = self.schedule.ring(op.a.ring).slot(op.a.slot).cols
-        return ceil(2 * acc.rows * acc.cols * depth / FLOP_PER_CYCLE)
-
-    def _shipped(self, op: Op) -> int:
-        """Bytes of a TMA store."""
-        if not isinstance(op, TmaStore):
-            return 0
-        if isinstance(op.source, SlotRef):
-            return self.schedule.ring(op.source.ring).slot(op.source.slot).slab_bytes
-        name = op.source.name
-        return next(b.bytes for b in self.schedule.buffers if b.name == name)
-
-    def between(self, matching: CountingRun, u: int, v: int) -> int:
-        before, after = matching.events[u], matching.events[v]
-        match after.kind:
-            case EventKind.LAND:
-                return self.latencies.load_latency + self.busy(matching, v)
-            case EventKind.RETIRE:
-                return self._to_retirement(matching, before, v)
-            case EventKind.DRAIN:
-                return self.busy(matching, v)
-            case EventKind.WRITTEN:
-                return self.latencies.load_latency
-            case EventKind.RETURN:
-                return self._to_return(before, after)
-            case _:
-                return self._held(before)
-
-    def _to_retirement(self, matching: CountingRun, before: Event, node: int) -> int:
-        """From the issue of an mma: it and all later ones of its group."""
-        if before.kind is EventKind.RETIRE:
-            return self.busy(matching, node)
-        assert before.instance is not None
-        if before.instance.effects.engine is not Engine.TENSOR:
-            return 0
-        seq = before.instance.seq
-        return sum(self.mma_cycles(op) for op, at in self._group(matching, node) if at >= seq)
-
-    def _to_return(self, before: Event, after: Event) -> int:
-        assert after.instance is not None
-        on_barrier = isinstance(after.instance.op, Acquire | Await | Sync)
-        return self.latencies.wakeup if on_barrier or before.kind is EventKind.RETIRE else 0
-
-    def _held(self, event: Event) -> int:
+    def held(self, event: Event) -> int:
         """How long an op keeps the warp that executes it from the next one."""
-        if event.instance is None or event.kind is not EventKind.ISSUE:
+        op = event.instance.op if event.instance is not None else None
+        if event.kind is EventKind.ISSUE and isinstance(op, Mma):
+            return min(self.latencies.mma_issue, self.tensor_cycles(op))
+        if isinstance(op, Store) and not isinstance(op.to, OutRef):
             return 0
-        op = event.instance.op
-        if isinstance(op, Mma):
-            return min(self.latencies.mma_issue, self.mma_cycles(op))
-        if not isinstance(op, Store) or not isinstance(op.to, OutRef):
-            return 0
-        acc = self.schedule.accumulator(op.acc)
-        size = acc.rows * acc.cols * ELEMENT_BYTES[self.schedule.problem.out.dtype]
-        together = size * event.instance.role.replica_count  # they share the way out
-        return ceil(together / self.latencies.store_rate)
+        return super().held(event)

@@ -11,8 +11,9 @@ from schedgen.happens_before.record import Event, EventKind
 from schedgen.happens_before.unroll import Instance, OverBudget
 from schedgen.ir.effects import Engine, RingBarrier
 from schedgen.ir.schedule import Schedule
+from schedgen.predict.costs import RESOURCES
 from schedgen.timeline.critical import Cycle, critical_cycle, label_of, members_of, why
-from schedgen.timeline.execution import RESOURCES, Execution, execute
+from schedgen.timeline.execution import Execution, execute
 from schedgen.timeline.latencies import Costs
 from schedgen.timeline.model import Bar, Handover, Kind, Lane, Step, Timeline, Usage
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import schedgen as sg
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.unroll import unroll
+from schedgen.predict.costs import RESOURCES
 from schedgen.timeline import DEFAULT, Latencies, TableCosts, traced
-from schedgen.timeline.execution import RESOURCES, execute
+from schedgen.timeline.execution import execute
 from schedgen.timeline.trace import settled_tiles
 from tests.strategies import serial_schedules, small_pipelines
 
