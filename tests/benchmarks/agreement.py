@@ -24,9 +24,10 @@ from hypothesis import given
 
 import schedgen as sg
 from schedgen.ir.schedule import Schedule
-from schedgen.machine import Operands, UnfitOperands, adversaries, execute
+from schedgen.machine import UnfitOperands, adversaries, execute
 from tests.agreement import ALL_KINDS, Comparison, compare
 from tests.benchmarks.campaign import Clock, Row, counted, distinct, fresh, run, setting, write_page
+from tests.benchmarks.evidence import whole_numbers
 from tests.mutations import MUTATIONS
 from tests.small_cases import FAMILIES, Case, edited_cases
 
@@ -84,14 +85,11 @@ def named(found: Comparison) -> dict[str, list[str]]:
 
 def interpreted(schedule: Schedule, k_tiles: int) -> list[str]:
     """What goes wrong under the late and the early adversaries, or a product that is another."""
-    tile, source = schedule.tile, np.random.default_rng(k_tiles)
-    left = source.integers(-4, 5, (tile.m, tile.k * k_tiles)).astype(np.float32)
-    right = source.integers(-4, 5, (tile.n, tile.k * k_tiles)).astype(np.float32)
-    exact = (left @ right.T).astype(np.float16)  # small whole numbers: float32 sums are exact
+    numbers, exact = whole_numbers(schedule, k_tiles)
     has_product = sg.check(schedule, k_tiles).ok
     wrong: set[str] = set()
     for policy in adversaries(schedule):
-        operands = Operands(left=left, right=right) if has_product else None
+        operands = numbers if has_product else None
         try:
             done = execute(
                 schedule, k_tiles=k_tiles, policy=policy, operands=operands, stop_at_first=True

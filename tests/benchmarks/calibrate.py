@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -21,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from schedgen import terminal
 from schedgen.predict import Numbers, Prediction, h200
 from schedgen.predict.card import DATA
 from schedgen.predict.model import loop_on, on_shape, timeline_of
@@ -165,11 +164,7 @@ def write(numbers: Numbers, results: Path) -> None:
     value["fitted_to"] = results.name
     machine = json.loads(results.read_text(encoding="utf-8")).get("machine", {})
     value["date"] = str(machine.get("date", value["date"]))[:10]
-    handle, name = tempfile.mkstemp(dir=DATA.parent, prefix=".h200.")
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-    os.chmod(name, 0o644)
-    os.replace(name, DATA)
+    terminal.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n", DATA)
 
 
 def main() -> None:

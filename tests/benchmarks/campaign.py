@@ -20,6 +20,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, seed, settings
 
+from schedgen.terminal import write
 from tests.benchmarks.hazards import written
 
 PROCESSES = 2
@@ -95,10 +96,8 @@ def run(
 
 
 def write_page(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Rewrite the lines between two markers of a page, by a file of another name first."""
-    new = page.with_name(page.name + ".new")
-    new.write_text(written(page.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
-    new.replace(page)
+    """Rewrite the lines between two markers of a page."""
+    write(written(page.read_text(encoding="utf-8"), name, lines), page)
 
 
 def setting(rows: Sequence[Row], seeds: str) -> str:

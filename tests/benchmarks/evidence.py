@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 import schedgen as sg
 from schedgen.api import Trips
@@ -174,16 +175,21 @@ def _use(i: Instance, at: object, offset: int) -> int | None:
 
 
 # --- products
-def _product_is_wrong(schedule: Schedule, k_tiles: int) -> bool:
+def whole_numbers(schedule: Schedule, k_tiles: int) -> tuple[Operands, NDArray[np.float16]]:
+    """Operands of one tile, and their product: of small whole numbers float32 sums are exact."""
     tile, source = schedule.tile, np.random.default_rng(k_tiles)
     left = source.integers(-4, 5, (tile.m, tile.k * k_tiles)).astype(np.float32)
     right = source.integers(-4, 5, (tile.n, tile.k * k_tiles)).astype(np.float32)
-    exact = (left @ right.T).astype(np.float16)  # small whole numbers: float32 sums are exact
+    return Operands(left=left, right=right), (left @ right.T).astype(np.float16)
+
+
+def _product_is_wrong(schedule: Schedule, k_tiles: int) -> bool:
+    operands, exact = whole_numbers(schedule, k_tiles)
     for policy in _some(schedule):
         try:
             run = execute(
                 schedule, k_tiles=k_tiles, policy=policy,
-                operands=Operands(left=left, right=right), stop_at_first=False,
+                operands=operands, stop_at_first=False,
             )  # fmt: skip
         except UnfitOperands:
             return True

@@ -53,6 +53,9 @@ def test_console_blocks(tmp_path):
 
 def test_there_are_blocks():
     assert ROOT / "docs" / "python.md" in pages("python")
+    trace = ROOT / "docs" / "trace.md"
+    assert trace in pages("python")
+    assert "".join(blocks(trace, "console")).count("\n$ ") >= 4
 
 
 def test_entry_points_are_those_of_the_project():

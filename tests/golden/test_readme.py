@@ -1,4 +1,4 @@
-"""The console and Python blocks of the README and of docs pages, run as they stand."""
+"""The console and Python blocks of the README, run as they stand; `test_docs` has the pages."""
 
 import os
 import re
@@ -11,8 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TEXT = README.read_text(encoding="utf-8")
-PAGES = [README, ROOT / "docs" / "trace.md"]
-"""The pages whose blocks are run."""
+PAGES = [README]
 
 
 def blocks(language: str, page: Path) -> list[str]:
