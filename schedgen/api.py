@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding, Row
 from schedgen.diagnostics.render import finding_json, finding_text, tiles
@@ -22,11 +22,12 @@ from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.parser import parse as parse_text
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import ELEMENT_BYTES, Schedule
+from schedgen.ir.schedule import ELEMENT_BYTES, Schedule, expect_schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.pipeline import Pass, parse_pipeline
 from schedgen.plugins import KnownPasses, kernel_names, kernel_of_plugin
+from schedgen.trips import Trips, span
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from schedgen.predict import Prediction
     from schedgen.running import RunResult
     from schedgen.timeline import Latencies, Timeline
-
-Trips = Literal["all"] | int | tuple[int, int]
-"""``"all"``, one K, or (first, last), in tiles, both included."""
 
 
 class Refused(Exception):
@@ -109,6 +107,7 @@ def placed(schedule: Schedule) -> Schedule:
 
 def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
     """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`."""
+    expect_schedule(schedule)
     for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
         yield step, placed(replace(after, source=None))
 
@@ -123,16 +122,13 @@ def apply(schedule: Schedule, pipeline: str) -> Schedule:
 def check(schedule: Schedule, k: Trips = "all") -> Verdict:
     """Judge a schedule.  ``"all"`` is a proof for every K >= 0 (or says why there is none).
 
-    Raises `IllFormed` (SG116) for a K range that is negative or reversed.
+    Else one K, (first, last) or a range, in tiles.  Raises `IllFormed` (SG116) for a range that is
+    negative or reversed.
     """
     schedule = placed(schedule)
     if k == "all":
         return replace(judge_every_k(schedule), schedule=schedule)
-    first, last = (k, k) if isinstance(k, int) else k
-    if first < 0 or last < first:
-        message = f"the K range {first}..{last} is empty or negative"
-        raise IllFormed(code="SG116", message=message, place=None)
-    return replace(judge(schedule, trips=range(first, last + 1)), schedule=schedule)
+    return replace(judge(schedule, trips=span(k)), schedule=schedule)
 
 
 def suggest_fix(schedule: Schedule) -> Fix | None:
@@ -213,6 +209,8 @@ def diff(left: Schedule, right: Schedule) -> Comparison:
     """Two schedules side by side: which lines a pass changed, moved, peeled, added or removed."""
     from schedgen.comparison import compare
 
+    expect_schedule(left)
+    expect_schedule(right)
     return compare(left, right)
 
 
@@ -328,6 +326,7 @@ def build(
 
 def require_rows(schedule: Schedule, *, n: int, k: int) -> None:
     """Refuse sizes whose rows are not a multiple of 16 bytes: TMA cannot address them."""
+    expect_schedule(schedule)
     from schedgen.build.launch import ROW_BYTES
 
     p = schedule.problem

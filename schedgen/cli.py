@@ -59,6 +59,7 @@ from schedgen.terminal import (
     toolchain_failures,
     write,
 )
+from schedgen.trips import parse_trips
 
 FORMAT = click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -145,18 +146,6 @@ def renamed(schedule: Schedule, name: str | None, output: Path | None) -> Schedu
     return dataclasses.replace(schedule, name=new)
 
 
-def trips(text: str) -> api.Trips:
-    """``all``, ``N`` or ``A..B`` (B included)."""
-    if text == "all":
-        return "all"
-    first, dots, last = text.partition("..")
-    numbers = (first, last) if dots else (first,)
-    if not all(n.strip().isdecimal() and len(n) < 10 for n in numbers):
-        message = f"`--k {text}`: give all, one number of tiles, or A..B"
-        raise IllFormed(code="SG116", message=message, place=None)
-    return (int(first), int(last)) if dots else int(first)
-
-
 @cli.command()
 @INPUT
 @click.option("--k", "k", default="all", show_default=True, help="K tiles: all, N, or A..B")
@@ -177,7 +166,7 @@ def check(
     --fix searches longer, shows the diff, rewrites the file, and ends with 0 if it could.
     """
     given = read_for_check(source, style)
-    verdict = api.check(given.schedule, trips(k))
+    verdict = api.check(given.schedule, parse_trips(k))
     found = None
     if verdict.outcome is Outcome.REFUTED and (fix or suggest):
         from schedgen.fixes import FULL, SMALL

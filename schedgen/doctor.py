@@ -6,6 +6,7 @@ import importlib.util
 import json
 import platform
 import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -41,9 +42,9 @@ def facts() -> tuple[Fact, ...]:
 
 
 ABILITIES = {
-    "check, opt, limits, emit, run on the abstract machine": (),
+    "check, opt, diff, trace, limits, predict, emit, run on the abstract machine": (),
     "build": ("tilus", "nvcc", "host compiler", "nvdisasm"),
-    "run on a GPU": ("tilus", "torch", "nvcc", "host compiler", "GPU"),
+    "run and bench on a GPU": ("tilus", "torch", "nvcc", "host compiler", "GPU"),
     "schedgen.testing.strategies": ("hypothesis",),
 }
 """What schedgen does, with the facts that it needs."""
@@ -66,7 +67,7 @@ def _packages() -> tuple[Fact, ...]:
     pins = _pins()
     return (
         *(_package(name, pins.get(name, ""), EXTRA) for name in names),
-        _package("hypothesis", "", "python3 -m pip install 'schedgen[testing]'"),
+        _package("hypothesis", "", "python3 -m pip install '.[testing]' in schedgen's folder"),
     )
 
 
@@ -141,6 +142,8 @@ def _gpu() -> Fact:
     except (ImportError, OSError, RuntimeError) as error:  # a torch that does not fit this machine
         reason = f"torch cannot be used ({error})"
     if reason is not None:
+        if "extra" in reason:  # torch cannot be asked
+            reason = f"{_driver_says()}; {reason}"
         way = (
             "a Hopper GPU (H100, H200) and its driver; without one `run` uses the abstract machine"
         )
@@ -148,6 +151,16 @@ def _gpu() -> Fact:
     import torch
 
     return Fact(name="GPU", ok=True, found=torch.cuda.get_device_name(), install=None)
+
+
+def _driver_says() -> str:
+    """The cards that the driver names, where nothing is there to ask but its own tool."""
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "nvidia-smi names no card"
+    return ", ".join(dict.fromkeys(done.stdout.split("\n")[:-1])) or "nvidia-smi names no card"
 
 
 def _plugins() -> tuple[Fact, ...]:

@@ -17,6 +17,7 @@ from schedgen.ir.schedule import (
     Slot,
     Stmt,
     Tensor,
+    expect_schedule,
 )
 
 INDENT = "  "
@@ -24,6 +25,7 @@ INDENT = "  "
 
 def to_text(schedule: Schedule) -> str:
     """The text form, ending in a line end."""
+    expect_schedule(schedule)
     return "\n".join(_lines(schedule)) + "\n"
 
 

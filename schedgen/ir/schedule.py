@@ -288,3 +288,11 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 def ops_of(body: tuple[Stmt, ...]) -> Iterator[Op]:
     """Every op of a body in text order."""
     return (s for s in statements(body) if isinstance(s, Op))
+
+
+def expect_schedule(value: object) -> None:
+    """Raise `TypeError`, with the way to one, for what is no schedule."""
+    if not isinstance(value, Schedule):
+        shown = f"`{value}`" if isinstance(value, str) and "\n" not in value else "this"
+        message = f"{shown} is a {type(value).__name__}, not a Schedule: sg.load takes a kernel's"
+        raise TypeError(f"{message} name or a .sched file, sg.parse a text")

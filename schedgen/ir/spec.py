@@ -23,7 +23,16 @@ from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms
 from schedgen.ir.indices import index_objections
 from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
 from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
+from schedgen.ir.schedule import (
+    ELEMENT_BYTES,
+    If,
+    Loop,
+    Role,
+    Schedule,
+    Stmt,
+    expect_schedule,
+    statements,
+)
 
 MOST_WARPS = 1024
 """Warps of a role beyond which it is not even unrolled (a CTA has 32)."""
@@ -45,6 +54,7 @@ class Row:
 
 def verify(schedule: Schedule) -> None:
     """Raise `IllFormed` for the first rule of `SPEC` that the schedule breaks."""
+    expect_schedule(schedule)
     for row in SPEC:
         for message, place in row.check(schedule):
             raise IllFormed(code=row.code, message=message, place=place)

@@ -6,12 +6,13 @@ needs nothing.
 
 from __future__ import annotations
 
-from schedgen.api import Trips, check, placed, verdict_line, verdict_text
+from schedgen.api import check, placed, verdict_line, verdict_text
 from schedgen.diagnostics.finding import Finding
 from schedgen.diagnostics.render import finding_json
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
+from schedgen.trips import Trips
 
 
 def assert_proved(schedule: Schedule) -> Verdict:

@@ -74,7 +74,10 @@ def test_doctor_says_what_is_there():
     said = schedgen("doctor")
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("schedgen 0.1.0, Python 3.")
-    assert "\ncan: check, opt, limits, emit, run on the abstract machine\n" in said.out
+    assert (
+        "\ncan: check, opt, diff, trace, limits, predict, emit, run on the abstract machine\n"
+        in said.out
+    )
     assert all(len(line) < 140 or "/" in line for line in said.out.splitlines())
 
 
@@ -82,8 +85,8 @@ def test_doctor_json():
     value = json.loads(schedgen("doctor", "--format", "json").out)
     assert {fact["name"] for fact in value["facts"]} >= {"tilus", "nvcc", "GPU", "host compiler"}
     assert value["abilities"][0] == {
-        "name": "check, opt, limits, emit, run on the abstract machine", "lacks": [],
-        "works": True,
+        "name": "check, opt, diff, trace, limits, predict, emit, run on the abstract machine",
+        "lacks": [], "works": True,
     }  # fmt: skip
 
 
@@ -100,7 +103,7 @@ def test_doctor_where_nothing_is_installed(monkeypatch):
     assert "no nvcc on PATH and none among the wheels\n" in text
     assert "install: install the extra\n" in text
     assert "cannot: build (lacks tilus, nvcc, host compiler, nvdisasm)\n" in text
-    assert "cannot: run on a GPU (lacks tilus, torch, nvcc, host compiler, GPU)\n" in text
+    assert "cannot: run and bench on a GPU (lacks tilus, torch, nvcc, host compiler, GPU)\n" in text
 
 
 def missing_package(name):
