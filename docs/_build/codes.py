@@ -31,7 +31,7 @@ def style() -> str:
     light, dark = (
         re.sub(r"\s+", "", found) for found in re.findall(r"\.sg-t\{(--ink[^}]*)\}", STYLE)
     )
-    picture = ".picture{overflow-x:auto}"
+    picture = ".picture{overflow-x:auto}\n.md-grid{max-width:80rem}"
     return (
         f'[data-md-color-scheme="default"] .sg-t{{{light}}}\n'
         f'[data-md-color-scheme="slate"] .sg-t{{{dark}}}\n{picture}\n'

@@ -26,7 +26,7 @@ def generated() -> dict[str, str]:
     """Each page that is no file of docs/, by its address; in the order of the navigation."""
     return {
         "limits.md": limits(),
-        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+        "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
         "reference/commands.md": commands(),
         "reference/api.md": python_page.page(),
         "reference/ops.md": ops(),

@@ -12,6 +12,9 @@ import schedgen as sg
 import schedgen.testing
 from schedgen.testing import strategies
 
+WIDTH = 78
+"""Columns of a line of code that needs no scrolling."""
+
 HEAD = """# Python API
 
 What `import schedgen as sg` gives. [From Python](../python.md) shows it at work.
@@ -49,17 +52,29 @@ def _function(name: str, value: Any) -> str:
 
 def _signature(name: str, value: Any) -> str:
     signature = inspect.signature(value)
-    text = f"{name}{signature}".replace("'", "")
-    text = re.sub(r"\b(?:schedgen|numpy|pathlib|collections|typing)(?:\.\w+)*\.(\w+)", r"\1", text)
-    if len(text) > 88:
-        rows = [f"    {re.sub(chr(39), '', str(p))}," for p in signature.parameters.values()]
-        if any(p.kind is p.KEYWORD_ONLY for p in signature.parameters.values()):
-            first = next(
-                n for n, p in enumerate(signature.parameters.values()) if p.kind is p.KEYWORD_ONLY
-            )
-            rows.insert(first, "    *,")
-        text = f"{name}(\n" + "\n".join(rows) + f"\n) -> {signature.return_annotation}"
-    return text
+    parts = list(_parameters(signature))
+    returns = _type(signature.return_annotation)
+    line = f"{name}({', '.join(parts)}) -> {returns}"
+    if len(line) <= WIDTH:
+        return line
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f") -> {returns}"
+
+
+def _parameters(signature: inspect.Signature) -> Iterator[str]:
+    starred = False
+    for p in signature.parameters.values():
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        typed = p.name if p.annotation is p.empty else f"{p.name}: {_type(p.annotation)}"
+        yield typed if p.default is p.empty else f"{typed} = {p.default!r}"
+
+
+def _type(annotation: Any) -> str:
+    """As it stands in the source, where annotations are not evaluated."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    text = re.sub(r"ForwardRef\('(\w+)'\)", r"\1", text)
+    return re.sub(r"\b[a-z_]+(?:\.\w+)*\.(?=[A-Z])", "", text)
 
 
 def _words(value: Any) -> str:
