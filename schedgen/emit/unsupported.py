@@ -110,15 +110,15 @@ def _syncs(s: Schedule) -> Iterator[Objection]:
     for role, op in syncs:
         named = next(n for n in s.named if n.name == op.barrier.name)
         if named.threads != role.warps * WARP_THREADS:
-            text = f"`{op.text}`: only a barrier of all threads of {role.name} can be emitted"
+            text = f"only a barrier of all threads of {role.name} can be emitted"
             yield text, op, op.place
         for i in range(role.replica_count):
             index = op.barrier.index
             key = named.name, None if index is None else evaluate(index, {"self": i}, {})
             if owners.setdefault(key, (role.name, i)) != (role.name, i):
-                yield f"`{op.text}`: two groups share the barrier", op, op.place
+                yield "two groups share the barrier", op, op.place
         if _syncing_groups(s, until=op) > MOST_SYNCING_GROUPS:
-            text = f"`{op.text}`: tilus has hardware barriers for {MOST_SYNCING_GROUPS} groups"
+            text = f"tilus has hardware barriers for {MOST_SYNCING_GROUPS} groups"
             yield f"{text}, and the next would get another kind", op, op.place
 
 
@@ -158,7 +158,7 @@ def _role(s: Schedule, role: Role) -> Iterator[Objection]:
     for stmt in role.body:
         for op in [] if isinstance(stmt, Op) else ops_of(stmt.body):
             if isinstance(op, Await):
-                text = f"`{op.text}`: its phase is counted where it is written, outside loops"
+                text = "its phase is counted where it is written, outside loops"
                 yield f"{text} and guards only", op, op.place
     for stmt in statements(role.body):
         match stmt:
@@ -183,12 +183,12 @@ def _expression(expr: Expr, op: Op | None, place: Place | None) -> Iterator[Obje
 
 def _op(s: Schedule, role: Role, op: Op) -> Iterator[Objection]:
     if not isinstance(op, EMITTED_OPS):
-        yield f"`{op.text}`: `{op.keyword}` cannot be emitted", op, op.place
+        yield f"`{op.keyword}` cannot be emitted", op, op.place
     if op.by is not None:
-        yield f"`{op.text}`: `by {op.by}` cannot be emitted", op, op.place
+        yield f"`by {op.by}` cannot be emitted", op, op.place
     match op:
         case Acquire(parity=parity) if parity is not None:
-            yield f"`{op.text}`: an explicit parity cannot be emitted", op, op.place
+            yield "an explicit parity cannot be emitted", op, op.place
         case Load(tile=tile, into=into):
             yield from _expression(tile, op, op.place)
             yield from _numbers(role, op, f"the slab of {into}", into.slab)
@@ -196,7 +196,7 @@ def _op(s: Schedule, role: Role, op: Op) -> Iterator[Objection]:
             yield from _numbers(role, op, f"the slab of {a}", a.slab)
             yield from _numbers(role, op, f"the slab of {b}", b.slab)
             if role.warps != WARPGROUP_WARPS:
-                text = f"`{op.text}`: role `{role.name}` has {role.warps} warps; wgmma needs"
+                text = f"role `{role.name}` has {role.warps} warps; wgmma needs"
                 yield f"{text} a warp group of {WARPGROUP_WARPS}", op, op.place
         case Arrive() | Await() | Sync() | Store() | TmaStore():
             yield from _epilogue_op(s, role, op)
@@ -210,19 +210,19 @@ def _epilogue_op(s: Schedule, role: Role, op: Op) -> Iterator[Objection]:
     match op:
         case Await(barrier=barrier, parity=parity):
             if parity is not None or op.offset or not isinstance(barrier, PlainBarrier):
-                yield f"`{op.text}`: only the next phase of a plain barrier", op, op.place
+                yield "only the next phase of a plain barrier", op, op.place
         case TmaStore(source=SlotRef()):
-            yield f"`{op.text}`: only a staging buffer can be stored by TMA", op, op.place
+            yield "only a staging buffer can be stored by TMA", op, op.place
         case TmaStore(source=BufferRef() as ref, to=to):
             if to.corner is None:
-                text = f"`{op.text}`: it does not say which rows of the output it writes"
+                text = "it does not say which rows of the output it writes"
                 yield text, op, op.place
             yield from _numbers(role, op, f"the place of {ref} in {to}", ref.part, *to.corner or ())
         case Store(acc=acc, to=BufferRef(name) as ref):
             yield from _numbers(role, op, f"the part of {ref}", ref.part)
             box, buffer = s.accumulator(acc), s.buffer(name)
             if (box.rows, box.cols) != (buffer.rows, buffer.cols):
-                text = f"`{op.text}`: the accumulator is not a whole part of `{name}`"
+                text = f"the accumulator is not a whole part of `{name}`"
                 yield text, op, op.place
         case _:
             pass
@@ -235,4 +235,4 @@ def _numbers(role: Role, op: Op, what: str, *exprs: Expr | None) -> Iterator[Obj
             for replica in range(role.replica_count):
                 evaluate(expr, {"self": replica}, {})
     except EvaluationError:
-        yield f"`{op.text}`: {what} is not a number in every replica", op, op.place
+        yield f"{what} is not a number in every replica", op, op.place
