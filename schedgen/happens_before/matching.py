@@ -18,13 +18,25 @@ phase that a barrier wait is matched to -> its return.
 A barrier's phase j collects contributors: arrivals, expects and landings.  It completes when its
 pending arrivals and its pending bytes are both 0 (PTX 9.7.13.15), in the same instant as its last
 contributor; that completion, written b.j, is a join and no event: *b.j before x* means that every
-contributor of phase j is before x.  b.(-1) is before everything.
+contributor of phase j is before x, and *x before b.j* that x is before one of them.  b.(-1) is
+before everything.
 
 *The counting run* executes the schedule once, in an arbitrary but fixed order, with every landing
 and retirement at once, and with barriers that compare parities as the hardware does.  The
 *matching* is what it saw: the phase in which each contribution counted, and for each wait the
 phase by which it returned (the current phase minus 1), or, where it is still blocked, the current
-phase.  P1-P6 (module `counting`) are obligations on this matching.
+phase.  The *obligations* on it (modules `counting` and, for what a phase lacks, `progress`):
+
+P1  A phase gets as many arrivals as the barrier counts.
+P2  It gets as many bytes as are expected of it; and each expect that is no arrival is before an
+    arrival of its phase, or before all landings while other announced bytes keep the phase open.
+    (A last phase that nobody waits for may get less of either.)
+P3  Phases do not overtake: b.(j-1) before every contributor of b.j.
+P4  Nobody waits too early: b.(j-1) before the start of a wait for b.j.
+P5  Nobody is lapped: the return of a wait for b.j before b.(j+1), if that completes.
+P6  Phases are observed: the return of some wait for b.j before each arrival on b.(j+1).
+
+A `sync` enters the phase that it waits for, so P4-P6 do not concern named barriers.
 
 Theorem
 -------

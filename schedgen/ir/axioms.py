@@ -84,6 +84,13 @@ AXIOMS: tuple[Axiom, ...] = (
         assumed=True,
     ),
     Axiom(
+        "wgmma wait",
+        "A group retires for all four warps at once: when one warp's wait for it returns, it is "
+        "over for the whole warp group.",
+        "not stated by PTX; CUTLASS relies on it",
+        assumed=True,
+    ),
+    Axiom(
         "wgmma fence",
         "Needed before the first mma and after ordinary access to its registers; it orders "
         "registers only.",
@@ -117,6 +124,12 @@ AXIOMS: tuple[Axiom, ...] = (
         "sync returns when all of its threads have entered; whole warps, counts multiples of 32.",
         "PTX 9.7.13.1, barrier",
         assumed=False,
+    ),
+    Axiom(
+        "barrier setup",
+        "Every mbarrier is initialised, and visible to all warps and to TMA, before the first op.",
+        "not in the language: the kernel around the roles does it",
+        assumed=True,
     ),
     Axiom(
         "one CTA",

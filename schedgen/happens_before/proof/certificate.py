@@ -14,8 +14,9 @@ edges of a column are those of the middle column unless it lies within a few col
 (These and D are read off one G_K whose middle is longer than what the declarations say that an
 edge can span, ``declared_reach``; that its edges repeat there is checked.)
 
-Method A (module `folded`): no cycle of the folded graph has weight <= 0, and no path leads back by
-more than M columns.
+Method A (module `folded`): the edges of the middle column as a graph of labels, each edge with its
+distance as a weight.  No cycle has weight <= 0 (the middle makes progress), and M, the least weight
+of a path with its sign changed, is by how many columns an order can lead back.
 
 Method B.  A cut of a stretch lies between two columns, with n columns of the stretch on its left
 and n' on its right.  Let W >= D.  A_n is the order among the events of the zones on the left and of
@@ -23,14 +24,15 @@ the last W columns on the left, by paths that stay on the left; B_n' is the same
 
 Lemma.  A_(n+1) is a function f of A_n and of the edges that join column n + 1 to what is on its
 left: a path on the left of the new cut that dips below the window starts and ends the excursion in
-the window or a zone, and A_n contains its summary.  Beyond the ragged columns f is the same at
-every n.  So if A_n = A_(n+1) (up to the shift) for one such n = j, then A_n = A_j for every n >= j;
-and B_n' = B_i for n' >= i likewise.
+the window or a zone, and A_n contains its summary.  Beyond the *ragged* columns, those near an end
+whose edges differ from the middle's, f is the same at every n.  So if A_n = A_(n+1) (up to the
+shift) for one such n = j, then A_n = A_j for every n >= j; and B_n' = B_i for n' >= i likewise.
 
 Theorem
 -------
-*Let N be such that every stretch of G_N has at least j + i columns, and let every K <= N be judged
-without a finding.  Then no K has one.*
+*Let N be more than the largest constant of a bound or guard, and such that every stretch of G_N has
+at least j + i columns, each with its own j and i.  Let every K <= N be judged without a finding.
+Then no K has one.*  (Case 3 asks for a larger N where an edge leads back or buffers lie in a ring.)
 
 Proof.  Take K > N and the declared matching.  It suffices that its P1-P6 and all other obligations
 hold, and that G_K has no cycle: then the theorem of `matching` makes it the matching of every
@@ -40,8 +42,10 @@ order: obligations "u before v".
 (1) Near.  Let u and v lie in zones or within W columns on either side of one cut.  A path from u to
 v is a chain of paths on the left, paths on the right, and edges across the cut, whose ends lie in
 the windows or in zones.  So whether u is before v depends on A_n, B_n' and the middle's edges
-alone.  With n >= j or n' >= i (one of them holds), some cut of G_N has the same A and B, and u and
-v have their counterparts there.  In particular G_K has no cycle, since G_N has none.
+alone.  The stretch has more than j + i columns, so n >= j or n' >= i.  In the first case the cut of
+G_N with the same n' (or, if n' > i, with n' = i) has at least j columns on its left, hence the same
+A and B, and u and v have their counterparts there; in the second case likewise.  In particular G_K
+has no cycle, since G_N has none.
 
 (2) Far.  Let u and v lie in columns of one stretch, v more than T columns after u, where T is at
 least M plus the columns of a lap of any ring, and at least the distance over which P3-P6 ask.  Move
