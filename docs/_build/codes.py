@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import flowchart
+
 from schedgen.diagnostics.catalog import CATALOG
 from schedgen.explaining import explained
 from schedgen.timeline.svg import STYLE
@@ -34,5 +36,5 @@ def style() -> str:
     picture = ".picture{overflow-x:auto}\n.md-grid{max-width:80rem}"
     return (
         f'[data-md-color-scheme="default"] .sg-t{{{light}}}\n'
-        f'[data-md-color-scheme="slate"] .sg-t{{{dark}}}\n{picture}\n'
+        f'[data-md-color-scheme="slate"] .sg-t{{{dark}}}\n{picture}\n{flowchart.STYLE}\n'
     )

@@ -17,6 +17,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import flowchart  # noqa: E402
 import pages  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,8 @@ def fill(nav: Any, title: str, entries: list[Any]) -> None:
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """A link to a file outside docs/ becomes the file's path: the site has no such page."""
+    """A link to a file outside docs/ becomes its path, since the site has no such page; flowcharts
+    become pictures."""
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
     def replaced(found: re.Match[str]) -> str:
@@ -61,4 +63,4 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
             f"{found[1]} (`{target}`)"
         )  # fmt: skip
 
-    return LINK.sub(replaced, markdown)
+    return flowchart.drawn(LINK.sub(replaced, markdown))
