@@ -372,7 +372,7 @@ def main() -> None:
     except IllFormed as error:
         stop(str(error), 2)
     except PassStopped as error:
-        stop(finding_text(error.finding, tile_k=1), 1)
+        stop(finding_text(error.finding, tile_k=error.tile_k), 1)
     except api.CannotEmit as error:
         stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:
