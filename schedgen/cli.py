@@ -304,7 +304,7 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
 @cli.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Print the page of a code, such as SG203, with a schedule that shows it and its repair.
+    """Print the page of a code, such as SG203: an example, a picture of it, and a fix that works.
 
     Without a code, list them.
     """
