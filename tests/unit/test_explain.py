@@ -262,6 +262,7 @@ def test_a_pass_is_broken_as_it_is_shown(code):
     assert "\n".join(after) + "\n" == RIGHT
     assert before != after
     assert "            ^^^^^^^^^^" in said.text
+    assert ("smallest K = 1 tile (k = 64)" in said.text) == (code == "SG901")
 
 
 def test_hunks_of_a_difference_are_set_apart():
