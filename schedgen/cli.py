@@ -293,7 +293,7 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
 @cli.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Print the page of a code, such as SG203, with a schedule that shows it and its repair.
+    """Print the page of a code, such as SG203: an example, a picture of it, and a fix that works.
 
     Without a code, list them.
     """
@@ -361,7 +361,7 @@ def main() -> None:
     except IllFormed as error:
         stop(str(error), 2)
     except PassStopped as error:
-        stop(finding_text(error.finding, tile_k=1), 1)
+        stop(finding_text(error.finding, tile_k=error.tile_k), 1)
     except api.CannotEmit as error:
         stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:

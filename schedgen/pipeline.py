@@ -31,11 +31,15 @@ from schedgen.ir.spec import verify
 
 
 class PassStopped(Exception):
-    """A pass refused (SG4xx) or broke what it promised to keep (SG901)."""
+    """A pass refused (SG4xx) or broke what it promised to keep (SG901).
 
-    def __init__(self, finding: Finding) -> None:
+    ``tile_k`` is the K step of the schedule, in which the finding counts.
+    """
+
+    def __init__(self, finding: Finding, *, tile_k: int) -> None:
         super().__init__(f"{finding.code} {finding.name}: {finding.message}")
         self.finding = finding
+        self.tile_k = tile_k
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,7 @@ class Pass(ABC):
     def apply(self, schedule: Schedule) -> Schedule:
         """Check the preconditions, then rewrite.  Raises `PassStopped` with the refusal."""
         for finding in self.refusals(schedule):
-            raise PassStopped(finding)
+            raise PassStopped(finding, tile_k=schedule.tile.k)
         return self.rewrite(schedule)
 
     def nothing_to_rewrite(self, reason: str, *, fix: str) -> Finding:
@@ -118,14 +122,16 @@ def _applied(step: Pass, schedule: Schedule) -> Schedule:
         raise
     except Exception as error:
         what = f"raises {type(error).__name__}: {error}"
-        raise PassStopped(_plugin_fault(step, step.provider, what, None)) from error
+        fault = _plugin_fault(step, step.provider, what, None)
+        raise PassStopped(fault, tile_k=schedule.tile.k) from error
 
 
 def _verified(step: Pass, schedule: Schedule) -> Schedule:
     try:
         verify(schedule)
     except IllFormed as error:
-        raise PassStopped(_broken(step, "well-formedness", error.message, None)) from error
+        fault = _broken(step, "well-formedness", error.message, None)
+        raise PassStopped(fault, tile_k=schedule.tile.k) from error
     return schedule
 
 
@@ -150,7 +156,8 @@ def check_kept(step: Pass, before: Schedule, after: Schedule) -> None:
         for keep in KEEPS:
             difference = keep.difference(old, new) if keep.name in step.keeps else None
             if difference is not None:
-                raise PassStopped(_broken(step, keep.name, difference, k_tiles))
+                fault = _broken(step, keep.name, difference, k_tiles)
+                raise PassStopped(fault, tile_k=before.tile.k)
 
 
 def _broken(step: Pass, what: str, difference: str, k: int | None) -> Finding:

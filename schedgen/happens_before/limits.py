@@ -55,8 +55,13 @@ def limit_findings(schedule: Schedule) -> Iterator[tuple[Finding, tuple[str, ...
 def shared_bytes(s: Schedule) -> int:
     """Shared memory of a CTA: slots of all stages, staging buffers, mbarriers."""
     slots = sum(r.stages * r.stage_bytes for r in s.rings)
+    return slots + sum(b.bytes for b in s.buffers) + barrier_bytes(s)
+
+
+def barrier_bytes(s: Schedule) -> int:
+    """Two mbarriers for each stage, and the plain ones."""
     barriers = sum(2 * r.stages for r in s.rings) + sum(b.size or 1 for b in s.barriers)
-    return slots + sum(b.bytes for b in s.buffers) + barriers * BARRIER_BYTES
+    return barriers * BARRIER_BYTES
 
 
 def _shared_memory(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
@@ -90,11 +95,7 @@ def register_cap(s: Schedule) -> int:
 def _registers(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
     cap = register_cap(s)
     for role in s.roles:
-        names = _used_accumulators(role)
-        words = sum(
-            a.rows * a.cols * ELEMENT_BYTES[a.dtype] // 4 for a in s.accumulators if a.name in names
-        )
-        needed = -(-words // (role.warps * WARP_THREADS))
+        needed = accumulator_registers(s, role)
         if needed and needed + REGISTERS_BESIDE > cap:
             finding = RegisterCapacity(
                 who=f"role {role.name}", accumulators=needed, others=REGISTERS_BESIDE, limit=cap,
@@ -102,6 +103,15 @@ def _registers(s: Schedule) -> Iterator[tuple[Finding, tuple[str, ...]]]:
                 fix="smaller accumulators, or fewer warps in the CTA",
             )  # fmt: skip
             yield finding, ("SG503", role.name)
+
+
+def accumulator_registers(s: Schedule, role: Role) -> int:
+    """Registers per thread that hold the accumulators which a role uses."""
+    names = _used_accumulators(role)
+    words = sum(
+        a.rows * a.cols * ELEMENT_BYTES[a.dtype] // 4 for a in s.accumulators if a.name in names
+    )
+    return -(-words // (role.warps * WARP_THREADS))
 
 
 def _used_accumulators(role: Role) -> set[str]:
