@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from schedgen.happens_before.judge import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from schedgen.timeline import Timeline
 
 Part = Literal["picture", "words", "fix"]
 Kind = Literal["text", "console", "diff", "timeline"]
@@ -19,7 +22,7 @@ class Section:
 
     ``part`` is what it is for; a section with the schedule and its repair is the fix.  ``kind`` is
     what its lines are.  ``works`` says for a fix whether it was judged right when the page was
-    made; ``note`` is a line under the block.
+    made; ``note`` is a line under the block; ``timeline`` is what ``text`` draws of one.
     """
 
     heading: str
@@ -28,6 +31,7 @@ class Section:
     text: str
     works: bool | None = None
     note: str | None = None
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,8 +115,10 @@ def _timeline(schedule: Schedule, finding: Finding) -> Section | None:
     from schedgen.timeline import gantt_text
 
     try:
-        drawn = gantt_text(api.trace_finding(schedule, finding), width=PICTURE)
+        timeline = api.trace_finding(schedule, finding)
     except IllFormed:
         return None
-    heading = "What happens: its witness, a column for each step"
-    return Section(heading=heading, part="picture", kind="timeline", text=drawn)
+    return Section(
+        heading="What happens: its witness, a column for each step", part="picture",
+        kind="timeline", text=gantt_text(timeline, width=PICTURE), timeline=timeline,
+    )  # fmt: skip
