@@ -6,6 +6,7 @@ Blocks whose title names a machine run there alone, and numbers in them may diff
 
 import contextlib
 import io
+import json
 import tomllib
 from pathlib import Path
 
@@ -113,6 +114,8 @@ def test_every_block_is_executed_or_looked_at(page):
             assert block.text.startswith("$ "), where
         if block.language == "sched" and "..." not in block.text:
             sg.parse(block.text)
+        if block.language == "json":
+            json.loads(block.text)
 
 
 def test_titles_and_languages_are_read(tmp_path):
