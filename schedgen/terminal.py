@@ -162,9 +162,7 @@ def build_text(report: BuildReport) -> str:
         f"  SASS      : HGMMA {hgmma}; DEPBAR gsb0 depth {depths}; UTMALDG x{report.utmaldg}"
         f"; UTMASTG x{report.utmastg}; STSM x{report.stsm}",
     ]
-    return "\n".join(
-        [*lines, *(f"  problem   : {p}" for p in (*report.advisories, *report.problems))]
-    )
+    return "\n".join([*lines, *(f"  problem   : {problem}" for problem in report.problems)])
 
 
 LONG_SECONDS = 5.0

@@ -25,6 +25,7 @@ from schedgen.build.launch import launch
 from schedgen.build.report import read_report
 from schedgen.emit import emit_tilus
 from schedgen.ir.parser import parse
+from schedgen.terminal import build_text
 
 EMITTED = Path(__file__).parents[1] / "golden" / "emitted"
 
@@ -105,6 +106,10 @@ def test_one_problem_one_sentence(report: BuildReport, problem: str) -> None:
     assert not report.ok
     assert len(report.problems) == 1
     assert problem in report.problems[0]
+
+
+def test_the_text_names_each_problem_once() -> None:
+    assert build_text(read(advisory=ADVISORY)).count("C7514") == 1
 
 
 def test_a_log_that_says_nothing_is_no_report() -> None:
