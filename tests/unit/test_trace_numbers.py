@@ -77,12 +77,13 @@ def test_where_nothing_folds_the_use_of_the_execution_decides():
 
 def test_a_longer_queue_makes_longer_waits():
     schedule = made("hopper_matmul_v4", 3)
-    waits = [
-        sg.trace(schedule, k_tiles=1, numbers=replace(sg.h200(), load_queue=n)).loads.queued
-        for n in (0, 32, 64)
+    drawn = [
+        sg.trace(schedule, k_tiles=1, numbers=replace(sg.h200(), load_queue=n)) for n in (0, 32, 64)
     ]
+    waits = [made.loads.queued for made in drawn]
     assert waits[0] == 0
     assert waits == sorted(set(waits))
+    assert drawn[0].cycle.per_turn == 1024 < drawn[1].cycle.per_turn  # three stages as four, else
 
 
 def test_load_queue_of_a_file(tmp_path):
