@@ -49,9 +49,9 @@ from schedgen.reprs import attach
 if TYPE_CHECKING:
     from schedgen.build import BuildFailed, BuildReport, ToolchainMissing
     from schedgen.fixes import Edit, Fix
-    from schedgen.predict import CannotPredict, Prediction
+    from schedgen.predict import CannotPredict, Numbers, Prediction, h200
     from schedgen.running import RunResult
-    from schedgen.timeline import Latencies, Timeline
+    from schedgen.timeline import Timeline
 
 __version__ = "0.1.0"
 
@@ -79,7 +79,7 @@ __all__ = [
     "I",
     "IllFormed",
     "K",
-    "Latencies",
+    "Numbers",
     "Outcome",
     "Pass",
     "PassStopped",
@@ -101,6 +101,7 @@ __all__ = [
     "compile",
     "diff",
     "emit",
+    "h200",
     "limits",
     "literal",
     "load",
@@ -122,10 +123,10 @@ def __getattr__(name: str) -> Any:
     """Names of what builds, runs and predicts kernels, imported when they are asked for."""
     if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):
         return getattr(import_module("schedgen.build"), name)
-    if name in ("CannotPredict", "Prediction"):
+    if name in ("CannotPredict", "Numbers", "Prediction", "h200"):
         return getattr(import_module("schedgen.predict"), name)
-    if name in ("Latencies", "Timeline"):
-        return getattr(import_module("schedgen.timeline"), name)
+    if name == "Timeline":
+        return import_module("schedgen.timeline").Timeline
     if name in ("Edit", "Fix"):
         return getattr(import_module("schedgen.fixes"), name)
     if name == "RunResult":

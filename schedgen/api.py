@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from schedgen.fixes import Budget, Fix, NoFix
     from schedgen.machine.retelling import Retelling
     from schedgen.margins import Limits
-    from schedgen.predict import Prediction
+    from schedgen.predict import Numbers, Prediction
     from schedgen.running import RunResult
-    from schedgen.timeline import Latencies, Timeline
+    from schedgen.timeline import Timeline
 
 
 class Refused(Exception):
@@ -185,19 +185,21 @@ def predict(
     return predict_proved(schedule, shape=shape, numbers=h200(), clock=clock)
 
 
-def trace(schedule: Schedule, *, k_tiles: int, latencies: Latencies | None = None) -> Timeline:
-    """What happens when: the execution for one K, each event as soon as ``latencies`` allow.
+def trace(schedule: Schedule, *, k_tiles: int, numbers: Numbers | None = None) -> Timeline:
+    """What happens when: the execution for one K, each event as soon as ``numbers`` allow.
 
-    None stands for the default table.  The schedule is not judged.  Raises `IllFormed` (SG116) for
-    a K that is negative or unrolls to too many events, or where the schedule waits for ever.
+    None stands for those of `predict`, fitted to an H200.  The schedule is not judged.  Raises
+    `IllFormed` (SG116) for a K that is negative or unrolls to too many events, or where the
+    schedule waits for ever.
     """
-    from schedgen.timeline import DEFAULT, Stuck, TableCosts, traced
+    from schedgen.predict import h200
+    from schedgen.timeline import Stuck, traced
 
     schedule = placed(schedule)
     try:
         if k_tiles < 0:
             raise Stuck("K is negative")
-        return traced(schedule, k_tiles, TableCosts(schedule, latencies or DEFAULT))
+        return traced(schedule, k_tiles, numbers or h200())
     except OverBudget:
         message = f"K = {k_tiles} has too many events to draw; take a smaller one"
     except Stuck as stuck:

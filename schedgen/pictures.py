@@ -19,7 +19,8 @@ from schedgen.terminal import read, room, write
 if TYPE_CHECKING:
     from schedgen.comparison import Comparison
     from schedgen.happens_before.judge import Verdict
-    from schedgen.timeline import Latencies, Timeline
+    from schedgen.predict import Numbers
+    from schedgen.timeline import Timeline
 
 WIDTH = click.option(
     "--width", type=click.IntRange(40, 2000), help="columns (the terminal's, 80 in a pipe)"
@@ -66,7 +67,7 @@ def trace(
         raise _bad(f"{schedule.name} has no findings to draw")
     else:
         table = None if latencies is None else read_table(latencies)
-        made = api.trace(schedule, k_tiles=k_tiles, latencies=table)
+        made = api.trace(schedule, k_tiles=k_tiles, numbers=table)
     _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
     raise SystemExit(1 if refuted else 0)
 
@@ -182,12 +183,12 @@ def show_comparison(compared: Comparison, width: int | None, *, err: bool = Fals
     console.print(comparison_rich(compared, width=columns), end="")
 
 
-def read_table(path: Path) -> Latencies:
-    """The table in a JSON file.  Raises `IllFormed` (SG115) for a file that is none."""
-    from schedgen.timeline import read_latencies
+def read_table(path: Path) -> Numbers:
+    """The numbers in a JSON file.  Raises `IllFormed` (SG115) for a file that is none."""
+    from schedgen.predict.card import read_numbers
 
     try:
-        return read_latencies(path.read_text(encoding="utf-8-sig"), name=str(path))
+        return read_numbers(path.read_text(encoding="utf-8-sig"), name=str(path))
     except UnicodeDecodeError:
         message = f"`{path}` is not text"
     except OSError as error:

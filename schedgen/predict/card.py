@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from schedgen.ir.problems import IllFormed
 
 DATA = Path(__file__).with_name("h200.json")
 
@@ -64,14 +67,41 @@ class Numbers:
     store_rate: float
     clock: float
 
+    def __post_init__(self) -> None:
+        for name in RATES:
+            if not 0 < getattr(self, name) < inf:
+                raise ValueError(f"{name} must be a number above 0")
+        for name in CYCLES:
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
+                raise ValueError(f"{name} must be whole cycles, 0 or more")
 
-def read_numbers(text: str) -> Numbers:
-    """The numbers of a data file's text."""
-    value: Mapping[str, Any] = json.loads(text)["numbers"]
-    return Numbers(**{f.name: value[f.name]["value"] for f in fields(Numbers)})
+
+RATES = ("load_rate", "store_rate", "clock")
+CYCLES = ("load_latency", "load_queue", "wakeup", "launch")
 
 
 @cache
 def h200() -> Numbers:
     """The committed numbers."""
-    return read_numbers(DATA.read_text(encoding="utf-8"))
+    return Numbers(**_values(DATA.read_text(encoding="utf-8")))
+
+
+def read_numbers(text: str, *, name: str) -> Numbers:
+    """The numbers of a data file, those of the H200 where it has none; others are left alone.
+
+    Raises `IllFormed` (SG115) for a text that is no such file; ``name`` names it in the message.
+    """
+    try:
+        return replace(h200(), **_values(text))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        known = ", ".join(f.name for f in fields(Numbers))
+        message = (
+            f'`{name}` is no table {{"numbers": {{NAME: {{"value": N}}}}}} of {known}: {error}'
+        )
+        raise IllFormed(code="SG115", message=message, place=None) from None
+
+
+def _values(text: str) -> dict[str, Any]:
+    table = cast("Mapping[str, Any]", json.loads(text)["numbers"])
+    known = {f.name for f in fields(Numbers)}
+    return {key: row["value"] for key, row in table.items() if key in known}

@@ -42,6 +42,10 @@ def serialised(schedule: Schedule, role: Role) -> bool:
     return in_flight and any(r > MMA_ROWS for r in rows)
 
 
+def serialised_roles(schedule: Schedule) -> tuple[str, ...]:
+    return tuple(role.name for role in schedule.roles if serialised(schedule, role))
+
+
 class Costs:
     """Cycles of the events of one schedule; each load waits ``queued`` cycles for the others."""
 

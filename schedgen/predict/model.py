@@ -9,10 +9,10 @@ from schedgen.happens_before.proof.text import Obstacle
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.schedule import Schedule
 from schedgen.predict.card import Numbers, h200
-from schedgen.predict.costs import Costs, serialised
+from schedgen.predict.costs import Costs, serialised_roles
 from schedgen.predict.limiting import Limiting, limiting
 from schedgen.predict.occupancy import Occupancy, Waves, occupancy, waves
-from schedgen.predict.queueing import settle
+from schedgen.predict.queueing import Settled, settle
 from schedgen.predict.ratio import Circle
 from schedgen.predict.timeline import Ends, Timeline, settled
 
@@ -91,6 +91,16 @@ def loop_of(schedule: Schedule, numbers: Numbers) -> Loop:
     return loop_on(timeline_of(schedule), numbers)
 
 
+def loads_queued(schedule: Schedule, numbers: Numbers) -> int:
+    """How long each load waits for others once the loop has settled; raises as `loop_of` does."""
+    timeline = timeline_of(schedule)
+    ctas = occupancy(schedule).ctas
+    try:
+        return max((loop.queued for loop in _settled(timeline, numbers, ctas)), default=0)
+    except Obstacle as reason:
+        raise CannotPredict(str(reason)) from reason
+
+
 def timeline_of(schedule: Schedule) -> Timeline:
     """The events of a schedule that was proved, whatever they cost; raises as `loop_of` does."""
     try:
@@ -111,14 +121,13 @@ def _loop(timeline: Timeline, numbers: Numbers) -> Loop:
     schedule = timeline.schedule
     room = occupancy(schedule)
     alone = work = loads = Fraction(0)
-    queued = 0
+    loops = _settled(timeline, numbers, room.ctas)
+    queued = max((loop.queued for loop in loops), default=0)
     worst: tuple[Fraction, Limiting | None] = (Fraction(0), None)
-    for stretch in range(len(timeline.nodes)):
-        loop = settle(timeline, stretch, numbers, ctas=room.ctas)
+    for stretch, loop in enumerate(loops):
         alone += loop.alone.ratio
         work += loop.busiest.ratio
         loads += loop.loads
-        queued = max(queued, loop.queued)
         shared = loop.busiest.ratio * room.ctas
         circle, ctas = (loop.busiest, room.ctas) if shared >= loop.alone.ratio else (loop.alone, 1)
         if circle.ratio * ctas > worst[0]:
@@ -126,8 +135,13 @@ def _loop(timeline: Timeline, numbers: Numbers) -> Loop:
     return Loop(
         alone=alone, work=work, loads=loads, queued=queued, limiting=worst[1], occupancy=room,
         k_tiles=timeline.k_tiles, ends=timeline.ends(Costs(schedule, numbers, queued=queued)),
-        serialised=tuple(r.name for r in schedule.roles if serialised(schedule, r)),
+        serialised=serialised_roles(schedule),
     )  # fmt: skip
+
+
+def _settled(timeline: Timeline, numbers: Numbers, ctas: int) -> list[Settled]:
+    """The loop of each stretch."""
+    return [settle(timeline, m, numbers, ctas=ctas) for m in range(len(timeline.nodes))]
 
 
 def _told(timeline: Timeline, stretch: int, circle: Circle, ctas: int) -> Limiting:

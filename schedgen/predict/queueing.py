@@ -34,6 +34,17 @@ class Settled:
     queued: int
 
 
+def queue(use: Fraction, numbers: Numbers) -> Fraction:
+    """How long a load waits for others while their way is in use for a share of the time."""
+    return numbers.load_queue * use / (1 - use) if use < 1 else Fraction(MOST_QUEUED)
+
+
+def turn_at(queued: int, loads: Fraction, numbers: Numbers) -> Fraction:
+    """The turn, of ``loads`` cycles of loads, in which each waits so long: the inverse of
+    `queue`."""
+    return loads * (1 + Fraction(numbers.load_queue, queued))
+
+
 def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> Settled:
     """The loop of a stretch with ``ctas`` CTAs on each SM."""
     unhindered = timeline.folded(stretch, Costs(timeline.schedule, numbers, queued=0))
@@ -51,7 +62,7 @@ def settle(timeline: Timeline, stretch: int, numbers: Numbers, *, ctas: int) -> 
 
     def is_enough(queued: int) -> bool:
         """Whether the loop is so slow by then that its loads wait no longer than that."""
-        turn = loads * (1 + Fraction(numbers.load_queue, queued))
+        turn = turn_at(queued, loads, numbers)
         return busiest.ratio * ctas > turn or bool(exceeding(delays(queued), turn))
 
     low, high = 0, MOST_QUEUED if numbers.load_queue and loads else 0

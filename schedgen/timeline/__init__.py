@@ -6,7 +6,7 @@ loop, `trace` and `witness` make a `Timeline`; `gantt`, `svg`, `html` and `perfe
 
 from schedgen.timeline.gantt import gantt_text, rich_text
 from schedgen.timeline.html import html_text
-from schedgen.timeline.latencies import DEFAULT, Costs, Latencies, TableCosts, read_latencies
+from schedgen.timeline.loads import Loads
 from schedgen.timeline.model import Bar, Handover, Kind, Lane, Timeline, Usage
 from schedgen.timeline.perfetto import perfetto_text, perfetto_value
 from schedgen.timeline.svg import svg_text
@@ -14,7 +14,7 @@ from schedgen.timeline.trace import Stuck, traced
 from schedgen.timeline.witness import witnessed
 
 __all__ = [
-    "DEFAULT", "Bar", "Costs", "Handover", "Kind", "Lane", "Latencies", "Stuck", "TableCosts",
-    "Timeline", "Usage", "gantt_text", "html_text", "perfetto_text", "perfetto_value",
-    "read_latencies", "rich_text", "svg_text", "traced", "witnessed",
+    "Bar", "Handover", "Kind", "Lane", "Loads", "Stuck", "Timeline", "Usage", "gantt_text",
+    "html_text", "perfetto_text", "perfetto_value", "rich_text", "svg_text", "traced",
+    "witnessed",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ middle, so that neither end plays a part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,8 +27,9 @@ Label = tuple[str, int, int, int, str]
 class Hop:
     """One event of a cycle: ``cycles`` after the event before it, and why so late.
 
-    ``why``: `queue` behind others at a resource, `transfer` of a load, `mma`, `hand-over` by a
-    barrier, `wake-up` after a group, `program` order.
+    ``why``: `in turn` after others at its engine, `transfer` of a load, `mma`, `hand-over` by a
+    barrier, `wake-up` after a group, `program` order.  Of a load ``latency`` and ``queue`` are
+    parts of its cycles, the latter its wait for loads of others.
     """
 
     who: str
@@ -36,6 +37,8 @@ class Hop:
     op: str
     why: str
     cycles: int
+    latency: int = 0
+    queue: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +98,8 @@ def _cycle(execution: Execution, path: Sequence[int], first: int) -> Cycle | Non
     if last is None or last <= first:
         return None
     hops = [_hop(execution, before, node) for before, node in pairwise(path)]
-    queues = {events[n].kind for n in path[1:] if n in execution.queued}
-    whole = all(n in execution.queued for n in path[1:]) and len(queues) == 1
+    queues = {events[n].kind for n in path[1:] if n in execution.behind}
+    whole = all(n in execution.behind for n in path[1:]) and len(queues) == 1
     return Cycle(
         hops=tuple(hops), cycles=at[path[-1]] - at[path[0]], turns=last - first,
         begin=at[path[0]],
@@ -110,10 +113,25 @@ def _hop(execution: Execution, before: int, node: int) -> Hop:
     reason = why(execution, node)
     event = execution.run.events[before if reason == "program" else node]
     assert event.instance is not None
-    return Hop(
+    hop = Hop(
         who=event.instance.who, event=str(event.kind), op=ended_text(execution, event),
         cycles=execution.at[node] - execution.at[before], why=reason,
     )  # fmt: skip
+    if event.kind is not EventKind.LAND or reason != "transfer":
+        return hop
+    costs = execution.costs
+    return replace(hop, latency=costs.numbers.load_latency, queue=costs.queued)
+
+
+def work(execution: Execution, kind: EventKind, cycle: Cycle | None) -> int:
+    """For how long an engine was at work while the cycle went round once; without one, in all."""
+    begin, end = (cycle.begin, cycle.begin + cycle.cycles) if cycle else (0, execution.end)
+    found = 0
+    for event in execution.run.events:
+        if event.kind is kind:
+            over = execution.at[event.node]
+            found += max(min(over, end) - max(over - execution.busy[event.node], begin), 0)
+    return found
 
 
 def ended_text(execution: Execution, event: Event) -> str:
@@ -140,8 +158,8 @@ def why(execution: Execution, node: int) -> str:
     """Why an event comes as late after its cause as it does."""
     run = execution.run
     event = run.events[node]
-    if node in execution.queued:
-        return "queue"
+    if node in execution.behind:
+        return "in turn"
     match event.kind:
         case EventKind.LAND | EventKind.DRAIN | EventKind.WRITTEN:
             return "transfer"

@@ -14,8 +14,7 @@ from heapq import heappop, heappush
 
 from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.record import EventKind
-from schedgen.predict.costs import RESOURCES
-from schedgen.timeline.latencies import Costs
+from schedgen.predict.costs import RESOURCES, Costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +22,15 @@ class Execution:
     """Times of all events in cycles from the start of the CTA.
 
     ``busy`` is how long each was served (0 for most), ``cause`` the node that made it so late: a
-    predecessor, or whom its resource served before it (then ``queued``); -1 at the start.
+    predecessor, or whom its resource served before it (then ``behind``); -1 at the start.
     """
 
     run: CountingRun
+    costs: Costs
     at: tuple[int, ...]
     busy: tuple[int, ...]
     cause: tuple[int, ...]
-    queued: frozenset[int]
+    behind: frozenset[int]
 
     @property
     def end(self) -> int:
@@ -52,7 +52,7 @@ def execute(run: CountingRun, costs: Costs) -> Execution:
             after[u].append(v)
     missing = [len(before) for before in run.predecessors]
     at, busy, cause = [0] * count, [0] * count, [-1] * count
-    queued: set[int] = set()
+    behind: set[int] = set()
     last: dict[EventKind, int] = {}
     heap = [(0, v) for v in range(count) if not missing[v]]
     while heap:
@@ -62,7 +62,7 @@ def execute(run: CountingRun, costs: Costs) -> Execution:
             served = last.get(kind, -1)
             if served >= 0 and at[served] + busy[v] >= at[v]:
                 at[v], cause[v] = at[served] + busy[v], served
-                queued.add(v)
+                behind.add(v)
             last[kind] = v
         for w in after[v]:
             missing[w] -= 1
@@ -73,8 +73,9 @@ def execute(run: CountingRun, costs: Costs) -> Execution:
                 busy[w] = costs.busy(run, w)
             heappush(heap, (max(at[w] - busy[w], now), w))
     return Execution(
-        run=run, at=tuple(at), busy=tuple(busy), cause=tuple(cause), queued=frozenset(queued)
-    )
+        run=run, costs=costs, at=tuple(at), busy=tuple(busy), cause=tuple(cause),
+        behind=frozenset(behind),
+    )  # fmt: skip
 
 
 def _ready(run: CountingRun, costs: Costs, at: list[int], node: int) -> tuple[int, int]:

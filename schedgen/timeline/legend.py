@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from schedgen.timeline.critical import Cycle, Hop
+from schedgen.timeline.loads import Loads
 from schedgen.timeline.model import Timeline
 
 LEGEND = (
@@ -36,6 +37,8 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
             text += f"; {float(usage.settled):.0%} once the loop has settled"
         yield label, text
     if timeline.unit == "cycles":
+        if timeline.loads is not None:
+            yield "loads", _loads_text(timeline.loads)
         yield "bubbles", _bubbles_text(timeline)
         yield "settled", settled_text(timeline.cycle)
         if timeline.cycle is not None:
@@ -49,6 +52,8 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
         later = timeline.end - timeline.shown
         if later:
             yield "then", f"{later:,} more cycles to the exit, not drawn"
+        for role in timeline.serialised:
+            yield "note", f"ptxas lets {role} wait after each wgmma (C7520): 128 rows in flight"
         if scale >= SHORT:
             yield "note", "bars are shorter than columns: a smaller --k or a larger --width helps"
     if timeline.unit == "cycles":
@@ -57,6 +62,16 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
         yield "signs", WITNESS_LEGEND
     if timeline.path:
         yield "path", PATH_LEGEND
+
+
+def _loads_text(loads: Loads) -> str:
+    """How long loads wait for others, and where that is known from."""
+    wait = f"each waits {loads.queued:,} cycle{'' if loads.queued == 1 else 's'} for others"
+    source = "as `schedgen predict` says"
+    if loads.unfolded:
+        source = f"by the use of TMA here: `schedgen predict` cannot say ({loads.unfolded})"
+    shared = f"; {loads.ctas} CTAs share an SM, one is drawn" if loads.ctas > 1 else ""
+    return f"{wait}, {source}{shared}"
 
 
 def _bubbles_text(timeline: Timeline) -> str:
@@ -91,12 +106,20 @@ def hops_text(cycle: Cycle) -> list[str]:
             lines[-1].append(hop)
         else:
             lines.append([hop])
-    return [_line(hops) for hops in lines]
+    return [text for hops in lines for text in (_line(hops), *_parts(hops))]
 
 
 def _same(a: Hop, b: Hop) -> bool:
     loads = a.event == b.event == "land"
     return a.who == b.who and loads
+
+
+def _parts(hops: Sequence[Hop]) -> Iterator[str]:
+    """What the cycles of loads consist of."""
+    latency, queue = sum(hop.latency for hop in hops), sum(hop.queue for hop in hops)
+    if latency or queue:
+        rest = sum(hop.cycles for hop in hops) - latency - queue
+        yield f"        = {latency:,} latency + {queue:,} queue + {rest:,} transfer"
 
 
 def _line(hops: Sequence[Hop]) -> str:

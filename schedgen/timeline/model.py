@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from schedgen.machine.hazard import Site
 from schedgen.timeline.critical import Cycle
+from schedgen.timeline.loads import Loads
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -127,7 +128,9 @@ class Timeline:
 
     ``unit`` is `cycles`, or `steps` where time is the number of a step.  ``shown`` is where a
     narrow picture ends: the last mma; ``end`` where everything does, ``first`` where it begins.
-    ``rings`` tells their stages, ``refusal`` the finding, ``sentences`` what is to be seen.
+    ``loads`` is how long those wait for others, ``serialised`` names roles that ptxas lets wait
+    after each wgmma.  ``rings`` tells their stages, ``refusal`` the finding, ``sentences`` what is
+    to be seen.
     """
 
     schedule: str
@@ -141,6 +144,8 @@ class Timeline:
     usages: tuple[Usage, ...] = ()
     path: tuple[Step, ...] = ()
     cycle: Cycle | None = None
+    loads: Loads | None = None
+    serialised: tuple[str, ...] = ()
     refusal: str = ""
     sentences: tuple[str, ...] = ()
     first: int = 0

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from schedgen.happens_before.counting_run import CountingRun
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.record import Event, EventKind
 from schedgen.happens_before.unroll import Instance, OverBudget
 from schedgen.ir.effects import Engine, RingBarrier
 from schedgen.ir.schedule import Schedule
-from schedgen.predict.costs import RESOURCES
-from schedgen.timeline.critical import Cycle, critical_cycle, label_of, members_of, why
+from schedgen.predict.card import Numbers
+from schedgen.predict.costs import RESOURCES, Costs, serialised_roles
+from schedgen.timeline.critical import Cycle, critical_cycle, label_of, members_of, why, work
 from schedgen.timeline.execution import Execution, execute
-from schedgen.timeline.latencies import Costs
+from schedgen.timeline.loads import loads_of
 from schedgen.timeline.model import Bar, Handover, Kind, Lane, Step, Timeline, Usage
 
 ENGINES = {EventKind.LAND: Kind.LOAD, EventKind.RETIRE: Kind.MMA, EventKind.DRAIN: Kind.SHIP}
@@ -32,7 +34,7 @@ def settled_tiles(schedule: Schedule, k_tiles: int) -> int:
     return max(k_tiles, SETTLED_TURNS * min(deepest + 1, 6))
 
 
-def traced(schedule: Schedule, k_tiles: int, costs: Costs) -> Timeline:
+def traced(schedule: Schedule, k_tiles: int, numbers: Numbers) -> Timeline:
     """The execution of a schedule for one K.
 
     Raises `Stuck` for one that waits for ever, `OverBudget` for one of too many events.
@@ -42,32 +44,32 @@ def traced(schedule: Schedule, k_tiles: int, costs: Costs) -> Timeline:
         blocked = run.blocked[0]
         waits = next(blocked.rest())
         raise Stuck(f"at K = {k_tiles} `{waits.op.text}` of {waits.who} never returns")
-    execution = execute(run, costs)
-    settled = _settled(schedule, k_tiles, costs)
-    cycle = None if settled is None else critical_cycle(settled)
-    return _Picture(schedule, execution, costs, cycle).timeline(settled)
+    settled = settled_run(schedule, k_tiles)
+    loads = loads_of(schedule, settled or run, numbers)
+    costs = Costs(schedule, numbers, queued=loads.queued)
+    long = None if settled is None else execute(settled, costs)
+    cycle = None if long is None else critical_cycle(long)
+    picture = _Picture(schedule, execute(run, costs), cycle)
+    return replace(picture.timeline(long), loads=loads)
 
 
-def _settled(schedule: Schedule, k_tiles: int, costs: Costs) -> Execution | None:
-    """An execution of many turns; None where it waits for ever or has too many events."""
+def settled_run(schedule: Schedule, k_tiles: int) -> CountingRun | None:
+    """A run of many turns; None where it waits for ever or has too many events."""
     try:
         run = Matching(schedule, settled_tiles(schedule, k_tiles))
     except OverBudget:
         return None
-    return None if run.blocked else execute(run, costs)
+    return None if run.blocked else run
 
 
 class _Picture:
     """What the parts of a timeline have in common."""
 
-    def __init__(
-        self, schedule: Schedule, execution: Execution, costs: Costs, cycle: Cycle | None
-    ) -> None:
+    def __init__(self, schedule: Schedule, execution: Execution, cycle: Cycle | None) -> None:
         self.schedule = schedule
         self.execution = execution
         self.run = execution.run
         self.at = execution.at
-        self.costs = costs
         self.cycle = cycle
         owners = [(r, i) for r in schedule.roles for i in range(r.replica_count)]
         self.names = [role.label(i) for role, i in owners]
@@ -81,7 +83,7 @@ class _Picture:
             end=self.execution.end, lanes=tuple(lanes), handovers=tuple(self._handovers(lanes)),
             rings=rings_text(self.schedule),
             usages=tuple(self._usages(lanes, shown, settled)), path=tuple(self._path()),
-            cycle=self.cycle,
+            cycle=self.cycle, serialised=serialised_roles(self.schedule),
         )  # fmt: skip
 
     # --- bars
@@ -116,7 +118,7 @@ class _Picture:
             end = self.at[following]
             critical = critical or self.is_critical(self.run.events[following])
         elif following is not None:
-            end = begin + self.costs.between(self.run, event.node, following)
+            end = begin + self.execution.costs.between(self.run, event.node, following)
             kind = Kind.STORE if i.facts.moves_results and i.effects.group is None else Kind.OP
         return replace(bar_of(self.schedule, i, kind, begin, end), critical=critical)
 
@@ -170,7 +172,7 @@ class _Picture:
             event = self.run.events[node]
             if self.at[node] > begin:
                 reason = why(self.execution, node)
-                if reason == "queue":
+                if reason == "in turn":
                     reason = "mma" if event.kind is EventKind.RETIRE else "transfer"
                 settled = self.is_critical(event)
                 yield Step(begin=begin, end=self.at[node], why=reason, settled=settled)
@@ -182,20 +184,9 @@ class _Picture:
                 continue
             share = None
             if settled is not None and self.cycle is not None:
-                share = Fraction(_work(settled, kind, self.cycle), max(self.cycle.cycles, 1))
+                share = Fraction(work(settled, kind, self.cycle), max(self.cycle.cycles, 1))
             busy = sum(bar.length for bar in lane.bars)
             yield Usage(lane=name, busy=busy, window=shown, settled=share)
-
-
-def _work(execution: Execution, kind: EventKind, cycle: Cycle) -> int:
-    """For how long an engine was at work while the cycle went round once."""
-    begin, end = cycle.begin, cycle.begin + cycle.cycles
-    work = 0
-    for event in execution.run.events:
-        if event.kind is kind:
-            over = execution.at[event.node]
-            work += max(min(over, end) - max(over - execution.busy[event.node], begin), 0)
-    return work
 
 
 def bar_of(schedule: Schedule, i: Instance, kind: Kind, begin: int, end: int) -> Bar:

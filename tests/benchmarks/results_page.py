@@ -1,4 +1,4 @@
-"""The tables and sentences of docs/results.md and docs/predict.md, made of the results files.
+"""What docs/results.md, docs/predict.md and docs/trace.md say, made of the results files.
 
     python -m tests.benchmarks.results_page [--write]
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from schedgen.bench.request import Shape, shape_text
 from schedgen.bench.results import Entry
-from tests.benchmarks import prediction_page
+from tests.benchmarks import prediction_page, trace_page
 from tests.benchmarks.campaign import write_page
 from tests.benchmarks.claims import claims
 from tests.benchmarks.ladder_run import (
@@ -213,7 +213,9 @@ RESULTS = {
     "early release": early_release,
 }  # fmt: skip
 
-PAGES = {"results.md": RESULTS, "predict.md": prediction_page.SECTIONS}
+PAGES = {
+    "results.md": RESULTS, "predict.md": prediction_page.SECTIONS, "trace.md": trace_page.SECTIONS,
+}  # fmt: skip
 """For each page, what stands between which markers."""
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import schedgen as sg
 from schedgen.happens_before.matching import Matching
 from schedgen.happens_before.unroll import unroll
-from schedgen.predict.costs import RESOURCES
-from schedgen.timeline import DEFAULT, Latencies, TableCosts, traced
+from schedgen.predict import Numbers, h200
+from schedgen.predict.costs import RESOURCES, Costs
+from schedgen.timeline import traced
 from schedgen.timeline.execution import execute
 from schedgen.timeline.trace import settled_tiles
 from tests.strategies import serial_schedules, small_pipelines
@@ -19,16 +20,17 @@ from tests.strategies import serial_schedules, small_pipelines
 GOOD = sorted((Path(__file__).parents[1] / "known_good").glob("*.sched"))
 
 tables = st.builds(
-    Latencies, load_latency=st.integers(0, 2000), load_rate=st.floats(1, 200),
-    wakeup=st.integers(0, 200), mma_issue=st.integers(0, 200), store_rate=st.floats(1, 50),
+    Numbers, load_latency=st.integers(0, 2000), load_rate=st.floats(1, 200),
+    load_queue=st.integers(0, 100), wakeup=st.integers(0, 200), launch=st.just(0),
+    store_rate=st.floats(1, 50), clock=st.just(1.5),
 )  # fmt: skip
 
 
-def lawful(schedule, k_tiles, latencies):
+def lawful(schedule, k_tiles, numbers):
     """Assert the laws of one execution; its timeline."""
-    costs = TableCosts(schedule, latencies)
+    made = traced(schedule, k_tiles, numbers)
+    costs = Costs(schedule, numbers, queued=made.loads.queued)
     respects_the_graph(Matching(schedule, k_tiles), costs)
-    made = traced(schedule, k_tiles, costs)
     for lane in made.lanes:
         if lane.serial:
             for before, after in pairwise(lane.bars):
@@ -46,7 +48,7 @@ def respects_the_graph(run, costs):
         for u in before:
             assert done.at[v] >= done.at[u] + costs.between(run, u, v)
     for node, cause in enumerate(done.cause):  # as soon as possible
-        waited = run.events[node].kind in RESOURCES and node in done.queued
+        waited = run.events[node].kind in RESOURCES and node in done.behind
         due = done.busy[node] if waited else costs.between(run, cause, node) if cause >= 0 else 0
         assert done.at[node] == (done.at[cause] if cause >= 0 else 0) + due
 
@@ -67,29 +69,29 @@ FEW = settings(max_examples=12)
 
 @FEW
 @given(small_pipelines(), st.integers(0, 9), tables)
-def test_laws_on_small_pipelines(schedule, k_tiles, latencies):
-    lawful(schedule, k_tiles, latencies)
+def test_laws_on_small_pipelines(schedule, k_tiles, numbers):
+    lawful(schedule, k_tiles, numbers)
 
 
 @FEW
 @given(serial_schedules, st.integers(0, 6))
 def test_laws_on_serial_schedules(schedule, k_tiles):
-    lawful(schedule, k_tiles, DEFAULT)
+    lawful(schedule, k_tiles, h200())
 
 
 @pytest.mark.parametrize("file", GOOD, ids=lambda f: f.stem)
 def test_laws_on_known_good_schedules(file):
-    lawful(sg.load(file), 7, DEFAULT)
+    lawful(sg.load(file), 7, h200())
 
 
 @FEW
 @given(small_pipelines(), tables)
-def test_the_cycle_is_as_fast_as_long_loops(schedule, latencies):
+def test_the_cycle_is_as_fast_as_long_loops(schedule, numbers):
     """Over as many turns as the cycle has, a long execution takes what the cycle says; at most."""
-    costs = TableCosts(schedule, latencies)
-    made = traced(schedule, 1, costs)
+    made = traced(schedule, 1, numbers)
     if made.cycle is None:
         return
+    costs = Costs(schedule, numbers, queued=made.loads.queued)
     longest = settled_tiles(schedule, 1)
     turns = made.cycle.turns * 3
 

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -168,18 +169,21 @@ def test_witness_of_a_finding_by_number(tmp_path):
 # --- latencies
 def test_latencies_of_a_file(tmp_path):
     file = tmp_path / "card.json"
-    rows = {"load_latency": {"value": 1600}, "clock": {"value": 1.5}}
+    rows = {"load_latency": {"value": 1600}, "of_another_model": {"value": "x"}}
     file.write_text(json.dumps({"card": "a card", "numbers": rows}))
     shown = schedgen("trace", "hopper_matmul_v5", "--k", 3, "--latencies", file)
-    made = sg.trace(
-        sg.load("hopper_matmul_v5"), k_tiles=3, latencies=sg.Latencies(load_latency=1600)
-    )
+    slow = replace(sg.h200(), load_latency=1600)
+    made = sg.trace(sg.load("hopper_matmul_v5"), k_tiles=3, numbers=slow)
     assert (shown.code, shown.out) == (0, gantt_text(made, width=80))
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"numbers": 3}', '{"numbers": {"wakeup": 70}}', "[" * 9999,
-             '{"numbers": {"load_rate": {"value": 0}}}', '{"numbers": {"wakeup": {"value": "x"}}}'],
+    "text",
+    ["", "[]", "{}", '{"numbers": 3}', '{"numbers": {"wakeup": 70}}', "[" * 9999,
+     *(f'{{"numbers": {{"{name}": {{"value": {value}}}}}}}' for name, value in (
+         ("load_rate", 0), ("load_rate", "Infinity"), ("clock", "NaN"), ("wakeup", '"x"'),
+         ("wakeup", 70.5), ("load_queue", -1), ("store_rate", "null"),
+     ))],
 )  # fmt: skip
 def test_latencies_that_are_none(tmp_path, text):
     file = tmp_path / "card.json"
