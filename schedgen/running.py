@@ -6,6 +6,8 @@ Both compare with float64 and report the relative Frobenius norm of the differen
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -142,6 +144,8 @@ def _reference(
 
 def run_cuda(schedule: Schedule, text: str, *, m: int, n: int, k: int, seed: int) -> RunResult:
     """The emitted kernel ``text`` on the GPU that torch sees."""
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # tilus shows a bar while it compiles
     import torch
 
     a, b = (torch.from_numpy(x).cuda() for x in inputs(m, n, k, seed))
