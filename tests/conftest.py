@@ -14,6 +14,9 @@ if str(ROOT) not in sys.path:  # bare `pytest` does not put it there; `tests.str
     sys.path.insert(0, str(ROOT))
 
 pytest_plugins = ["pytester"]
+MOST_WORKERS = 8
+"""Processes of a whole run at most; each holds some 400 MB."""
+
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 for name, examples in (("dev", 25), ("ci", 60), ("nightly", 2000)):
     settings.register_profile(
@@ -62,3 +65,14 @@ def no_compiler():
     except ToolchainMissing as error:
         return str(error)
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """A whole run takes every core; what is named runs in this process, one after the other."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    cores = os.cpu_count() or 1
+    can = config.pluginmanager.hasplugin("xdist") and not config.option.usepdb and cores > 1
+    if can and whole and config.option.numprocesses is None:
+        config.option.numprocesses = min(cores, MOST_WORKERS)
+        config.option.dist = "worksteal"

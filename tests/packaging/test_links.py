@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
+MADE = re.compile(r"(?:\.\./)*(?:reference/|limits\.md|changelog\.md|notebook\.md)")
 HEADING = re.compile(r"^#+ +(.+?) *$", flags=re.MULTILINE)
 
 
@@ -29,8 +30,13 @@ def anchors(page):
 
 
 def linked(page):
-    """The files that a page links to, each with the anchor (None without one)."""
+    """The files that a page links to, each with the anchor (None without one).
+
+    Left to the build of the site, where such a link that leads nowhere is an error: what is made
+    there.
+    """
     links = [found for found in LINK.finditer(prose(page)) if not found[1].startswith("http")]
+    links = [found for found in links if not MADE.match(found[1])]
     return [(f[0], (page.parent / f[1]).resolve() if f[1] else page, f[2]) for f in links]
 
 
