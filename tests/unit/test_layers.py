@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ORDER = [
-    "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison", "fixes",
+    "markup", "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit",
+    "build", "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison", "fixes",
     "sarif", "api", "reprs", "testing", "terminal", "doctor", "completion", "bench", "forecast",
     "pictures", "checking", "explaining", "cli",
 ]  # fmt: skip
