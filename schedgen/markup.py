@@ -21,8 +21,8 @@ PAGE_WIDTH = 110
 """Columns in a notebook; what is wider scrolls in its own box."""
 
 PRE = (
-    "<pre style='line-height:1.35;margin:0.3em 0;overflow:auto;max-height:36em;background:none;"
-    "color:inherit'>{}</pre>"
+    "<pre style='font:12.5px/1.35 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;"
+    "margin:.3em 0;padding:0;overflow:auto;max-height:70em;background:none;color:inherit'>{}</pre>"
 )
 HUES = {"red": "#e5161e", "green": "#0a9c3f", "yellow": "#b58100", "blue": "#1f6fe5",
         "magenta": "#b5179e", "cyan": "#0791a8"}  # fmt: skip
@@ -73,7 +73,7 @@ def preformatted(text: Text) -> str:
     console = Console(color_system="truecolor", width=1000)
     text = text.copy()
     text.rstrip()
-    parts = [_span(s.text, s.style) for s in text.render(console, end="\n")]
+    parts = [_span(s.text, s.style) for s in text.render(console)]
     return PRE.format("".join(parts))
 
 

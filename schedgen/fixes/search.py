@@ -7,7 +7,7 @@ budgets count candidates, proofs and the ops that are unrolled, so the answer is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
@@ -77,7 +77,8 @@ class Fix(Shown):
         from schedgen.comparison import compare
 
         said = Text(f"{self.text}: proved for every K ({self.judged} judged)\n", style="bold green")
-        return Text.assemble(said, compare(self.before, self.schedule).styled(width=width))
+        fixed = replace(self.schedule, name=f"{self.schedule.name} (fixed)")
+        return Text.assemble(said, compare(self.before, fixed).styled(width=width))
 
 
 @dataclass(frozen=True, kw_only=True)

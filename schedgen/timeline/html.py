@@ -52,7 +52,8 @@ def fragment(timeline: Timeline) -> str:
     title = f"<div style='font-weight:600;margin:.5em 0 .2em'>{escape(timeline.title)}</div>"
     chart = f"<div tabindex='0' style='overflow-x:auto'>{svg_text(timeline)}</div>"
     said = [f"{label}: {text}" if label else f"  {text}" for label, text in _facts(timeline)]
-    head = said[0] if not witness else "what is to be seen"
+    shown = "refused" if witness else "tensor"
+    head = next((text for text in said if text.startswith(shown)), "what is to be seen")
     said.append(f"signs: {WITNESS_SIGNS if witness else SIGNS}")
     lines = "".join(f"<div style='white-space:pre-wrap'>{escape(text)}</div>" for text in said)
     return section(timeline.title, title, chart, folded(head, lines))
