@@ -29,30 +29,30 @@ HUES = {"red": "#e5161e", "green": "#0a9c3f", "yellow": "#b58100", "blue": "#1f6
 
 
 class Shown:
-    """Gives a value its forms; `styled` is the one that it must have."""
+    """Gives a value its forms; `_styled` is the one that it must have."""
 
     def __init_subclass__(cls) -> None:
         # In the class's own dictionary: else IPython prefers the `__repr__` of a dataclass.
         cls._repr_pretty_ = Shown._repr_pretty_
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         """The words with their colours, at most ``width`` wide where that can be."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self.styled(width=WIDTH).plain.rstrip("\n")
+        return self._styled(width=WIDTH).plain.rstrip("\n")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        text = self.styled(width=options.max_width)
+        text = self._styled(width=options.max_width)
         text.rstrip()
         yield text
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        text = self.styled(width=WIDTH)
+        text = self._styled(width=WIDTH)
         printer.text(text.plain.rstrip("\n"))
 
     def _repr_html_(self) -> str:
-        return section(type(self).__name__, preformatted(self.styled(width=PAGE_WIDTH)))
+        return section(type(self).__name__, preformatted(self._styled(width=PAGE_WIDTH)))
 
 
 def section(label: str, *parts: str) -> str:
@@ -84,7 +84,7 @@ def _span(text: str, style: Style | None) -> str:
 
 def _css(style: Style) -> list[str]:
     made = ["font-weight:600"] if style.bold else []
-    if style.bgcolor is not None:
+    if style.bgcolor is not None and not style.bgcolor.is_default:
         return [*made, f"background:{HUES['red']}", "color:#fff"]
     hue = HUES.get((style.color.name if style.color else "").removeprefix("bright_"))
     if hue is not None:

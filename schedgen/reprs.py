@@ -41,7 +41,7 @@ def attach() -> None:
         Certificate: (certificate_says, certificate_styled, Shown._repr_html_),
     }
     for cls, (says, styled, html) in methods.items():
-        named = {"__str__": says, "styled": styled, "_repr_html_": html}
+        named = {"__str__": says, "_styled": styled, "_repr_html_": html}
         for name in ("__rich_console__", "_repr_pretty_"):
             named[name] = vars(Shown)[name]
         for name, method in named.items():
@@ -110,7 +110,7 @@ def _unless_it_fails(draw: Callable[[], Timeline | None]) -> Timeline | None:
 
 
 def _drawn(timeline: Timeline, width: int) -> Text:
-    return timeline.styled(width=width)
+    return timeline._styled(width=width)
 
 
 # --- a verdict

@@ -45,7 +45,7 @@ class RunResult(Shown):
     def ok(self) -> bool:
         return self.error <= self.limit and not self.hazards
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from rich.text import Text
 
         head = f"{self.m} x {self.n} x {self.k} on {self.device} ({self.why})"

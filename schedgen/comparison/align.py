@@ -76,7 +76,7 @@ class Comparison(Shown):
     def is_same(self) -> bool:
         return all(section.is_same for section in self.sections)
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from schedgen.comparison.text import comparison_rich
 
         return comparison_rich(self, width=width)

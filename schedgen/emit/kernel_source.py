@@ -15,7 +15,7 @@ class KernelSource(str, Shown):
 
     __slots__ = ()
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from rich.syntax import Syntax
 
         made = Syntax("", "python", theme="ansi_dark", background_color="default")

@@ -70,7 +70,7 @@ class Fix(Shown):
         """The edits in words, in one line."""
         return "; ".join(_located(edit) for edit in self.edits)
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         """The edits, and the two schedules side by side."""
         from rich.text import Text
 
@@ -78,7 +78,7 @@ class Fix(Shown):
 
         said = Text(f"{self.text}: proved for every K ({self.judged} judged)\n", style="bold green")
         fixed = replace(self.schedule, name=f"{self.schedule.name} (fixed)")
-        return Text.assemble(said, compare(self.before, fixed).styled(width=width))
+        return Text.assemble(said, compare(self.before, fixed)._styled(width=width))
 
 
 @dataclass(frozen=True, kw_only=True)

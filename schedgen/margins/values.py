@@ -124,7 +124,7 @@ class Limits(Shown):
     slack: tuple[Slack, ...]
     redundant: Redundancy
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from rich.text import Text
 
         from schedgen.margins.report import limits_text

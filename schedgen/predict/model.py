@@ -86,7 +86,7 @@ class Prediction(Shown):
     clock: float
     serialised: tuple[str, ...]
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from rich.text import Text
 
         from schedgen.predict.text import prediction_text

@@ -175,7 +175,7 @@ class Timeline(Shown):
         tensor = self.lane("tensor core")
         return () if tensor is None or self.unit != "cycles" else tuple(tensor.gaps)
 
-    def styled(self, *, width: int) -> Text:
+    def _styled(self, *, width: int) -> Text:
         from schedgen.timeline.gantt import rich_text
 
         return rich_text(self, width=width)

@@ -112,7 +112,7 @@ def test_every_value_shows_itself_in_a_notebook(kind):
     assert words in pretty(value)
     assert words in str(value)
     assert words in rich_text(value)
-    assert not re.search(r"(src|href|@import|url\()", page)  # nothing from elsewhere
+    assert not re.search(r"\b(src|href)=['\"]|@import|url\(", page)  # nothing from elsewhere
     assert "\n\n" not in page  # Markdown would end the block there
     assert len(page) < 64_000
 
@@ -147,6 +147,15 @@ def test_a_value_that_was_built_wrong_shows_its_words():
     wrong = replace(V5, roles=V5.roles[:1])
     assert "role producer warp" in read(wrong._repr_html_())
     assert "role producer warp" in rich_text(replace(V5, rings=()))
+
+
+def test_result_of_passes_has_the_name_that_it_is_given():
+    named = sg.apply(V5, "set-stages{n=3}", name="mine")
+    assert str(named).startswith("schedule mine\n")
+    assert sg.apply(V5, "set-stages{n=3}").name == V5.name
+    assert sg.check(named, 2).schedule.roles[0].body[0].place.file == "mine"
+    with pytest.raises(sg.IllFormed):
+        sg.apply(V5, "set-stages{n=3}", name="no name")
 
 
 def test_findings_have_what_one_looks_for():
