@@ -33,7 +33,10 @@ def executed(path: Path) -> Notebook:
         spec.write_text(json.dumps({"argv": command, "display_name": "Python 3",
                                     "language": "python"}))  # fmt: skip
         specs = KernelSpecManager(kernel_dirs=[str(spec.parents[1])], ensure_native_kernel=False)
-        manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
+        # Sockets in the folder: ports of TCP could be taken by another kernel before this one is up.
+        manager = AsyncKernelManager(
+            kernel_name="python3", kernel_spec_manager=specs, transport="ipc", ip=f"{folder}/socket"
+        )
         work = Path(folder, "work")
         work.mkdir()
         client = NotebookClient(
