@@ -112,11 +112,12 @@ def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Sched
         yield step, placed(replace(after, source=None))
 
 
-def apply(schedule: Schedule, pipeline: str) -> Schedule:
-    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``."""
+def apply(schedule: Schedule, pipeline: str, *, name: str | None = None) -> Schedule:
+    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``, under
+    its old name or a new one."""
     for _, after in apply_steps(schedule, pipeline):
         schedule = after
-    return schedule
+    return schedule if name is None else placed(replace(schedule, name=name, source=None))
 
 
 def check(schedule: Schedule, k: Trips = "all") -> Verdict:

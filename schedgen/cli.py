@@ -53,7 +53,6 @@ from schedgen.terminal import (
     plugin_lines,
     progress_line,
     read,
-    run_text,
     status,
     stop,
     toolchain_failures,
@@ -286,7 +285,7 @@ def run(source: str, m: int, n: int, k: int, device: str, seed: int, unsafe: boo
             schedule, m=m, n=n, k=k, device=device, seed=seed, unsafe=unsafe,
             progress=progress_line(schedule, m, n, k),
         )  # fmt: skip
-    click.echo(run_text(result))
+    click.echo(str(result))
     raise SystemExit(0 if result.ok else 1)
 
 
@@ -338,7 +337,7 @@ def demo(output: Path | None) -> None:
     click.echo(f"== emitted: {path}")
     with toolchain_failures():
         result = api.run(schedule, m=384, n=512, k=576)
-    click.echo(f"== executed: {run_text(result)}")
+    click.echo(f"== executed: {result}")
     raise SystemExit(0 if verdict.ok and result.ok else 1)
 
 

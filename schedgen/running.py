@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,14 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
 from schedgen.machine import UnfitOperands, adversaries, execute, multiply, seeded
+from schedgen.markup import Shown
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunResult:
+class RunResult(Shown):
     """A product and how far it is from float64: ``error`` is the relative Frobenius norm."""
 
     device: str
@@ -41,6 +46,21 @@ class RunResult:
     @property
     def ok(self) -> bool:
         return self.error <= self.limit and not self.hazards
+
+    def _styled(self, *, width: int) -> Text:
+        from rich.text import Text
+
+        head = f"{self.m} x {self.n} x {self.k} on {self.device} ({self.why})"
+        said = Text(f"{head}: ")
+        said.append("right" if self.ok else "WRONG", style="bold green" if self.ok else "bold red")
+        said.append(f", relative error {self.error:.3g} against float64")
+        for hazard in self.hazards[:MOST_HAZARDS]:
+            said.append(f"\n  saw {hazard}")
+        return said
+
+
+MOST_HAZARDS = 10
+"""Hazards that are told of a run."""
 
 
 OUTPUT_ERROR = {"f32": 5e-4, "f16": 5e-4, "bf16": 4e-3}

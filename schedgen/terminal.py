@@ -24,7 +24,6 @@ from schedgen.reprs import findings_styled
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
     from schedgen.pipeline import Pass
-    from schedgen.running import RunResult
 
 
 EXIT = {
@@ -210,11 +209,3 @@ def status() -> Iterator[Callable[[str], None] | None]:
 
     with Console(stderr=True).status("") as line:
         yield lambda text: line.update(Text(text))
-
-
-def run_text(result: RunResult) -> str:
-    head = f"{result.m} x {result.n} x {result.k} on {result.device} ({result.why})"
-    verdict = "right" if result.ok else "WRONG"
-    lines = [f"{head}: {verdict}, relative error {result.error:.3g} against float64"]
-    lines += [f"  saw {hazard}" for hazard in result.hazards[:10]]
-    return "\n".join(lines)

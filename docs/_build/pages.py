@@ -11,12 +11,15 @@ from typing import Any
 import click
 import codes
 import kernel_pages
+import notebook
 import python_page
 
 from schedgen.cli import cli
 from schedgen.ir.ops import OPS
 
 ROOT = Path(__file__).parents[2]
+
+NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
 HOMES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 """Files of the repository that are pages of the site under another name."""
@@ -26,6 +29,7 @@ def generated() -> dict[str, str]:
     """Each page that is no file of docs/, by its address; in the order of the navigation."""
     return {
         "limits.md": limits(),
+        "notebook.md": notebook.notebook_markdown(notebook.executed(NOTEBOOK)),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "]("),
         "reference/commands.md": commands(),
         "reference/api.md": python_page.page(),

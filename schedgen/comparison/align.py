@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from schedgen.ir.ops import Op
 from schedgen.ir.printer import to_text, width_text
 from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
+from schedgen.markup import Shown
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.text import Text
 
 
 class Tag(StrEnum):
@@ -64,7 +65,7 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Shown):
     """Two schedules by section."""
 
     left: str
@@ -75,10 +76,10 @@ class Comparison:
     def is_same(self) -> bool:
         return all(section.is_same for section in self.sections)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def _styled(self, *, width: int) -> Text:
         from schedgen.comparison.text import comparison_rich
 
-        yield comparison_rich(self, width=options.max_width)
+        return comparison_rich(self, width=width)
 
     @property
     def changes(self) -> Iterator[tuple[str, Row]]:

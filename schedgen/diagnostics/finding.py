@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from schedgen.ir.ops import Place
+from schedgen.markup import Shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Shown):
     """Base of all findings.
 
     ``k`` is the smallest K (in tiles) that shows it, None where K does not matter.  ``also`` lists

@@ -19,7 +19,7 @@ MOST_SAID = 2
 
 
 def finding_text(
-    finding: Finding, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None
+    finding: Finding, *, tile_k: int | None, source: Sequence[str] = (), fix: str | None = None
 ) -> str:
     """The short form: a sentence, the rows, what is missing, one fix.  Ends in a line end.
 
@@ -29,7 +29,7 @@ def finding_text(
     return "\n".join(_lines(finding, tile_k, source, fix or finding.fix)) + "\n"
 
 
-def _lines(f: Finding, tile_k: int, source: Sequence[str], fix: str) -> Iterator[str]:
+def _lines(f: Finding, tile_k: int | None, source: Sequence[str], fix: str) -> Iterator[str]:
     yield f"{f.code} {f.name}: {f.message}"
     acting = [row for row in f.rows if row.role]
     left_out = acting[MOST_ROWS:]
@@ -83,9 +83,10 @@ def _labelled(label: str, text: str) -> str:
     return f"{label:>{LABEL_WIDTH}} : {text}"
 
 
-def tiles(k: int, tile_k: int) -> str:
-    """``5 tiles (k = 320)``."""
-    return f"{k} tile{'' if k == 1 else 's'} (k = {k * tile_k})"
+def tiles(k: int, tile_k: int | None) -> str:
+    """``5 tiles (k = 320)``; without the elements where the size of a tile is not known."""
+    elements = "" if tile_k is None else f" (k = {k * tile_k})"
+    return f"{k} tile{'' if k == 1 else 's'}{elements}"
 
 
 def finding_json(f: Finding) -> dict[str, Any]:

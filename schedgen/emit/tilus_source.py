@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
+from schedgen.emit.kernel_source import KernelSource
 from schedgen.emit.layout import call
 from schedgen.emit.plan import Block, Plan, make_plan
 from schedgen.emit.ring_source import ring_source
@@ -50,7 +51,7 @@ def emit_tilus(
         f"\n\n{ring_source(plan, static_k=static_k)}" if schedule.rings else "",
         f"\n\n{_Kernel(plan, static_k=static_k).source()}",
     ]
-    return "".join(parts)
+    return KernelSource("".join(parts))
 
 
 def _header(

@@ -7,7 +7,8 @@ budgets count candidates, proofs and the ops that are unrolled, so the answer is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.fixes.edits import Candidate, Edit
@@ -21,6 +22,10 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.ir.spec import verify
+from schedgen.markup import Shown
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +53,14 @@ FULL = Budget(candidates=500, proofs=24, ops=60_000, first_edits=6, second_edits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fix:
+class Fix(Shown):
     """A repair: the edits in order, the repaired schedule, and its verdict, which is ``proved``.
 
-    ``judged`` is the number of candidates that were looked at.
+    ``before`` is the broken schedule, ``judged`` the number of candidates that were looked at.
     """
 
     edits: tuple[Edit, ...]
+    before: Schedule
     schedule: Schedule
     verdict: Verdict
     judged: int
@@ -63,6 +69,16 @@ class Fix:
     def text(self) -> str:
         """The edits in words, in one line."""
         return "; ".join(_located(edit) for edit in self.edits)
+
+    def _styled(self, *, width: int) -> Text:
+        """The edits, and the two schedules side by side."""
+        from rich.text import Text
+
+        from schedgen.comparison import compare
+
+        said = Text(f"{self.text}: proved for every K ({self.judged} judged)\n", style="bold green")
+        fixed = replace(self.schedule, name=f"{self.schedule.name} (fixed)")
+        return Text.assemble(said, compare(self.before, fixed)._styled(width=width))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +169,13 @@ class _Search:
         return guided[: self.budget.second_edits]
 
     def _fix(self, edits: tuple[Edit, ...], schedule: Schedule, verdict: Verdict) -> Fix:
-        return Fix(edits=edits, schedule=schedule, verdict=verdict, judged=self.judged)
+        return Fix(
+            edits=edits,
+            before=self.schedule,
+            schedule=schedule,
+            verdict=verdict,
+            judged=self.judged,
+        )
 
     def tried(self, candidate: Candidate, finding: Finding) -> Verdict | Finding | None:
         """The proof of a repair; else what is found once ``finding`` is gone; else None."""

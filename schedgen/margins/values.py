@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from schedgen.happens_before.judge import Outcome, Verdict
 from schedgen.ir.ops import Place
+from schedgen.markup import Shown
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +115,7 @@ class Redundancy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Shown):
     """The room of a schedule whose verdict is ``verdict``, and what it does not need."""
 
     verdict: Verdict
@@ -119,3 +123,10 @@ class Limits:
     in_flight: tuple[DepthLimit, ...]
     slack: tuple[Slack, ...]
     redundant: Redundancy
+
+    def _styled(self, *, width: int) -> Text:
+        from rich.text import Text
+
+        from schedgen.margins.report import limits_text
+
+        return Text(limits_text(self))

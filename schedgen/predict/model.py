@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from schedgen.happens_before.proof.text import Obstacle
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.schedule import Schedule
+from schedgen.markup import Shown
 from schedgen.predict.card import Numbers, h200
 from schedgen.predict.costs import Costs, serialised_roles
 from schedgen.predict.limiting import Limiting, limiting
@@ -15,6 +17,9 @@ from schedgen.predict.occupancy import Occupancy, Waves, occupancy, waves
 from schedgen.predict.queueing import Settled, settle
 from schedgen.predict.ratio import Circle
 from schedgen.predict.timeline import Ends, Timeline, settled
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 class CannotPredict(Exception):
@@ -57,7 +62,7 @@ class Loop:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prediction:
+class Prediction(Shown):
     """The predicted time of a schedule on a shape (m, n, k); cycles are those of the SM's clock.
 
     ``cycles_per_step`` of one CTA, its neighbours on the SM at work; ``prologue`` and ``epilogue``
@@ -80,6 +85,13 @@ class Prediction:
     cycles: int
     clock: float
     serialised: tuple[str, ...]
+
+    def _styled(self, *, width: int) -> Text:
+        from rich.text import Text
+
+        from schedgen.predict.text import prediction_text
+
+        return Text(prediction_text(self))
 
     @property
     def ms(self) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
+from schedgen.markup import folded, section
 from schedgen.timeline.legend import facts
 from schedgen.timeline.model import Timeline
 from schedgen.timeline.svg import svg_text
@@ -38,6 +40,25 @@ SIGNS = (
 MONO = ' class="hop"'
 
 
+def _facts(timeline: Timeline) -> Iterator[tuple[str, str]]:
+    for label, text in facts(timeline, 0):
+        if label not in ("signs", "path", "then"):
+            yield label, text
+
+
+def fragment(timeline: Timeline) -> str:
+    """The picture for a notebook: it scrolls in its own box; folded, what is said of it."""
+    witness = timeline.unit == "steps"
+    title = f"<div style='font-weight:600;margin:.5em 0 .2em'>{escape(timeline.title)}</div>"
+    chart = f"<div tabindex='0' style='overflow-x:auto'>{svg_text(timeline)}</div>"
+    said = [f"{label}: {text}" if label else f"  {text}" for label, text in _facts(timeline)]
+    shown = "refused" if witness else "tensor"
+    head = next((text for text in said if text.startswith(shown)), "what is to be seen")
+    said.append(f"signs: {WITNESS_SIGNS if witness else SIGNS}")
+    lines = "".join(f"<div style='white-space:pre-wrap'>{escape(text)}</div>" for text in said)
+    return section(timeline.title, title, chart, folded(head, lines))
+
+
 def html_text(timeline: Timeline) -> str:
     """The page; the chart scrolls in its own box where it is wider than the page."""
     title = timeline.title
@@ -49,10 +70,8 @@ def html_text(timeline: Timeline) -> str:
         what = f"{timeline.shown:,} cycles to the {timeline.until}, {timeline.end:,} to the exit"
     rows = [
         f"<tr><th>{escape(label)}</th><td{'' if label else MONO}>{escape(text)}</td></tr>"
-        for label, text in facts(timeline, 0)
-        if label not in ("signs", "path", "then")
+        for label, text in (*_facts(timeline), ("signs", signs))
     ]
-    rows.append(f"<tr><th>signs</th><td>{escape(signs)}</td></tr>")
     return "\n".join(
         [
             "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',

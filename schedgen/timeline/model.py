@@ -10,11 +10,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from schedgen.machine.hazard import Site
+from schedgen.markup import Shown
 from schedgen.timeline.critical import Cycle
 from schedgen.timeline.loads import Loads
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.text import Text
 
 
 class Kind(StrEnum):
@@ -123,7 +124,7 @@ class Step:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timeline:
+class Timeline(Shown):
     """An execution, or a refusal's witness.
 
     ``unit`` is `cycles`, or `steps` where time is the number of a step.  ``shown`` is where a
@@ -179,12 +180,12 @@ class Timeline:
         tensor = self.lane("tensor core")
         return () if tensor is None or self.unit != "cycles" else tuple(tensor.gaps)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def _styled(self, *, width: int) -> Text:
         from schedgen.timeline.gantt import rich_text
 
-        yield rich_text(self, width=options.max_width)
+        return rich_text(self, width=width)
 
     def _repr_html_(self) -> str:
-        from schedgen.timeline.svg import svg_text
+        from schedgen.timeline.html import fragment
 
-        return svg_text(self)
+        return fragment(self)

@@ -2,9 +2,9 @@
 
 The format is that of "Trace Event Format" (the Chromium project): complete events ``X`` with ``ts``
 and ``dur`` in microseconds, metadata ``M`` for the names of rows, flows ``s`` to ``f`` from an
-arrival on a barrier to the wait that it ended.  A cycle is written as a nanosecond, a step of a
-witness as a microsecond.  Slices of a row must not overlap and flows start in slices, so an op that
-takes no time gets the least one, and what follows in its row begins so much later.
+arrival on a barrier to what the wait that it ended let go on.  A cycle is a nanosecond, a step of a
+witness a microsecond.  Slices of a row must not overlap and flows start in slices, so
+an op that takes no time gets the least one, and what follows in its row begins so much later.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Any
 from schedgen.timeline.model import Bar, Timeline
 
 PER_MICROSECOND = {"cycles": 1000, "steps": 1}
+PROCESS = 100
+"""No number of a row: Perfetto calls a thread with the number of its process the main thread."""
+
 Event = dict[str, Any]
 
 
@@ -47,9 +50,9 @@ def perfetto_value(timeline: Timeline) -> dict[str, Any]:
 
 def _names(timeline: Timeline) -> Iterator[Event]:
     what = f"{timeline.schedule} at K = {timeline.k_tiles}"
-    yield {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": what}}
+    yield {"ph": "M", "name": "process_name", "pid": PROCESS, "tid": 0, "args": {"name": what}}
     for number, lane in enumerate(timeline.lanes):
-        row = {"ph": "M", "pid": 1, "tid": number + 1}
+        row = {"ph": "M", "pid": PROCESS, "tid": number + 1}
         yield {**row, "name": "thread_name", "args": {"name": lane.name}}
         yield {**row, "name": "thread_sort_index", "args": {"sort_index": number}}
 
@@ -77,24 +80,28 @@ def _slice(lane: int, bar: Bar, begin: int, end: int, per: int) -> Event:
         if value is not None
     }  # fmt: skip
     return {
-        "ph": "X", "name": f"{bar.op.split(' ')[0]}{tile}{stage}", "cat": str(bar.kind), "pid": 1,
-        "tid": lane + 1, "ts": begin / per, "dur": (end - begin) / per, "args": args,
+        "ph": "X", "name": f"{bar.op.split(' ')[0]}{tile}{stage}", "cat": str(bar.kind),
+        "pid": PROCESS, "tid": lane + 1, "ts": begin / per, "dur": (end - begin) / per,
+        "args": args,
     }  # fmt: skip
 
 
 def _flows(timeline: Timeline, rows: list[list[tuple[Bar, int, int]]], per: int) -> Iterator[Event]:
+    """From the end of what arrives to the begin of what the wait let go on.
+
+    Not to the wait itself, which began before: Perfetto turns a flow around whose target begins
+    before its source.  A wait with which a row ends has none.
+    """
     for number, h in enumerate(timeline.handovers, start=1):
         lane = timeline.lanes[h.source]
-        sources = [
+        begin, end = next(
             (begin, end) for bar, begin, end in rows[h.source]
             if (bar.end if lane.serial else bar.begin) == h.sent and bar.op == h.op
-        ]  # fmt: skip
-        targets = [(begin, end) for bar, begin, end in rows[h.target] if bar.end == h.received
-                   and bar.begin < bar.end]  # fmt: skip
-        if not sources or not targets:
+        )  # fmt: skip
+        sent = end - 1 if lane.serial else begin
+        after = [b for bar, b, _ in rows[h.target] if bar.begin >= h.received and b >= sent]
+        if not after:
             continue
-        sent = sources[0][1] - 1 if lane.serial else sources[0][0]
-        received = max(targets[0][1] - 1, sent)
-        same = {"name": h.barrier, "cat": "hand-over", "id": number, "pid": 1}
+        same = {"name": h.barrier, "cat": "hand-over", "id": number, "pid": PROCESS}
         yield {**same, "ph": "s", "tid": h.source + 1, "ts": sent / per}
-        yield {**same, "ph": "f", "bp": "e", "tid": h.target + 1, "ts": received / per}
+        yield {**same, "ph": "f", "bp": "e", "tid": h.target + 1, "ts": after[0] / per}

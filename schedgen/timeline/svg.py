@@ -22,13 +22,24 @@ ROW, BAR, TOP = 30, 20, 30
 FILLS = ("#8ecae6", "#ffd166", "#95d5b2", "#cdb4db", "#f4a261", "#b7c68b", "#e5989b", "#a9bcd0")
 """Fills of the stages in turn; the text on them is dark in either mode."""
 
-STYLE = """
-.sg-t{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-.sg-t{--ink:#1c2430;--dim:#5b6675;--line:#d5dae1;--back:#ffffff;--band:#f5f7f9;--bad:#c1121f;
---limit:#b5179e}
-@media (prefers-color-scheme:dark){.sg-t{--ink:#e6e9ee;--dim:#9aa5b4;--line:#39414d;--back:#14181e;
---band:#1b2028;--bad:#ff6b6b;--limit:#f58be0}}
-.sg-t .ink{fill:var(--ink)}.sg-t .dim{fill:var(--dim)}.sg-t .back{fill:var(--back)}
+# A notebook or a page of documentation that says whether it is dark is believed.
+
+LIGHT = (
+    "--ink:#1c2430;--dim:#5b6675;--line:#d5dae1;--back:#ffffff;--band:#f5f7f9;--bad:#c1121f;"
+    "--limit:#b5179e"
+)
+DARK = (
+    "--ink:#e6e9ee;--dim:#9aa5b4;--line:#39414d;--back:#14181e;--band:#1b2028;--bad:#ff6b6b;"
+    "--limit:#f58be0"
+)
+STYLE = f"""
+.sg-t{{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}}
+.sg-t{{{LIGHT}}}
+@media (prefers-color-scheme:dark){{.sg-t{{{DARK}}}}}
+[data-jp-theme-light=true] .sg-t,[data-md-color-scheme=default] .sg-t{{{LIGHT}}}
+[data-jp-theme-light=false] .sg-t,[data-md-color-scheme=slate] .sg-t{{{DARK}}}
+"""
+STYLE += """.sg-t .ink{fill:var(--ink)}.sg-t .dim{fill:var(--dim)}.sg-t .back{fill:var(--back)}
 .sg-t .band{fill:var(--band)}.sg-t .line{stroke:var(--line)}.sg-t .on{fill:#10151c}
 .sg-t .barrier{fill:none;stroke:var(--dim);stroke-dasharray:2 3}
 .sg-t .group{fill:none;stroke:var(--dim)}
@@ -36,7 +47,7 @@ STYLE = """
 .sg-t .settled{fill:var(--limit)}.sg-t .limit{stroke:var(--limit);stroke-width:2.5}
 .sg-t .clash{stroke:var(--bad);stroke-width:3}.sg-t .back-to{stroke:var(--ink);stroke-width:1.5}
 .sg-t .hand{stroke:var(--limit);fill:none;opacity:.7}
-""".strip()
+"""
 
 
 def svg_text(timeline: Timeline) -> str:
@@ -68,7 +79,7 @@ def _elements(timeline: Timeline, scale: _Scale) -> Iterator[str]:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sg-t" role="img" width="{width}" '
         f'height="{height}" viewBox="0 0 {width} {height}" aria-label="{escape(timeline.title)}">'
     )
-    yield f"<style>{STYLE}</style>"
+    yield f"<style>{STYLE.strip()}</style>"
     yield f'<rect class="back" width="{width}" height="{height}"/>'
     yield from _axis(timeline, scale, height)
     for number, lane in enumerate(timeline.lanes):

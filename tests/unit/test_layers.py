@@ -7,10 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ORDER = [
-    "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
-    "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison", "fixes",
-    "sarif", "trips", "api", "reprs", "testing", "terminal", "doctor", "completion", "bench",
-    "forecast", "pictures", "checking", "explaining", "cli",
+    "markup", "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit",
+    "build", "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison",
+    "fixes", "sarif", "trips", "api", "reprs", "testing", "terminal", "doctor", "completion",
+    "bench", "forecast", "pictures", "checking", "explaining", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip

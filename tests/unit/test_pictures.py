@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 import schedgen as sg
+from schedgen.kernels import KERNELS
 from schedgen.timeline import gantt_text, html_text, perfetto_value, rich_text, svg_text
 from tests.command_line import schedgen
 from tests.refusals import V4, V5, changed
@@ -74,17 +75,37 @@ def test_perfetto_slices_of_a_row_do_not_overlap(picture):
             assert before["ts"] + before["dur"] <= after["ts"] + 1e-9
 
 
-def test_perfetto_flows_start_and_end_in_slices():
-    events = perfetto_value(v5(2))["traceEvents"]
+def test_perfetto_rows_are_of_one_process_that_has_another_number():
+    events = perfetto_value(v5())["traceEvents"]
+    assert len({e["pid"] for e in events}) == 1
+    rows = {e["tid"] for e in events if e["name"] == "thread_name"}
+    assert {e["tid"] for e in events if e["ph"] != "M"} == rows
+    assert events[0]["pid"] not in rows  # else its row is the "main thread"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_perfetto_flows_start_and_end_in_slices(name):
+    made = sg.trace(sg.load(name), k_tiles=3)
+    events = perfetto_value(made)["traceEvents"]
     starts, ends = ({e["id"]: e for e in events if e["ph"] == ph} for ph in "sf")
-    assert len(starts) == len(v5(2).handovers) == 2 * 6 + 6  # full, and empty of the used stages
+    last = {number: lane.bars[-1].begin for number, lane in enumerate(made.lanes)}
+    assert len(starts) == sum(last[h.target] >= h.received for h in made.handovers) > 0
     assert starts.keys() == ends.keys()
     for number, start in starts.items():
+        assert all(start[key] == ends[number][key] for key in ("name", "cat", "pid"))
         assert start["ts"] <= ends[number]["ts"]
-        for end in (start, ends[number]):
-            inside = [e for e in events if e["ph"] == "X" and e["tid"] == end["tid"]
-                      and e["ts"] <= end["ts"] < e["ts"] + e["dur"]]  # fmt: skip
-            assert len(inside) == 1, end
+        assert (start.get("bp"), ends[number]["bp"]) == (None, "e")  # bound to what encloses it
+        (source,), (target,) = (
+            [e for e in events if e["ph"] == "X" and e["tid"] == end["tid"]
+             and e["ts"] <= end["ts"] < round(e["ts"] + e["dur"], 3)]
+            for end in (start, ends[number])
+        )  # fmt: skip
+        assert source["ts"] < target["ts"]  # else Perfetto turns it around
+        assert target["ts"] == ends[number]["ts"]
+
+
+def test_every_wait_that_an_arrival_ended_is_a_flow():
+    assert len(v5(2).handovers) == 2 * 6 + 6  # full, and empty of the used stages
 
 
 def test_perfetto_file_is_json_with_one_event_a_line(tmp_path):
@@ -259,7 +280,10 @@ def test_terminal_pipe_and_no_color_have_the_same_words(command):
 
 
 def test_timeline_in_a_notebook():
-    assert v5()._repr_html_() == svg_text(v5())
+    shown = v5()._repr_html_()
+    assert svg_text(v5()).strip() in shown
+    assert "100% once the loop has settled" in shown
+    assert "while the mma of tile 0 still reads it" in witness()._repr_html_()
     with pytest.raises(AttributeError):
         v5().end = 3
 
