@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -10,7 +9,7 @@ import flowchart
 
 from schedgen.diagnostics.catalog import CATALOG
 from schedgen.explaining import Explanation, Section, explanation
-from schedgen.timeline.svg import STYLE, svg_text
+from schedgen.timeline import svg_text
 
 FAMILIES = {
     "SG1": "The text or value is no schedule",
@@ -60,12 +59,5 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def style() -> str:
-    """Colours of the pictures follow the theme that the reader chose, not only the system's."""
-    light, dark = (
-        re.sub(r"\s+", "", found) for found in re.findall(r"\.sg-t\{(--ink[^}]*)\}", STYLE)
-    )
-    picture = ".picture{overflow-x:auto}\n.md-grid{max-width:80rem}"
-    return (
-        f'[data-md-color-scheme="default"] .sg-t{{{light}}}\n'
-        f'[data-md-color-scheme="slate"] .sg-t{{{dark}}}\n{picture}\n{flowchart.STYLE}\n'
-    )
+    """Wide pictures scroll by themselves; code of 80 columns fits beside both columns of links."""
+    return f".picture{{overflow-x:auto}}\n.md-grid{{max-width:80rem}}\n{flowchart.STYLE}\n"
