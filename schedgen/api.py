@@ -380,16 +380,20 @@ def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
 
 
 def findings_text(
-    verdict: Verdict, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None
-) -> str:
+    verdict: Verdict, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None,
+    notes: Sequence[str] = (),
+) -> str:  # fmt: skip
     """All findings in their short form, empty where there is none.
 
     ``source`` are the lines that the places count; with them each finding shows an excerpt.  A
-    proved ``fix`` is the advice of the first.
+    proved ``fix`` is the advice of the first, with ``notes`` on what it costs.
     """
-    first, *rest = (*verdict.findings, None)
-    texts = [] if first is None else [finding_text(first, tile_k=tile_k, source=source, fix=fix)]
-    texts += [finding_text(f, tile_k=tile_k, source=source) for f in rest if f is not None]
+    texts = [
+        finding_text(f, tile_k=tile_k, source=source)
+        if number
+        else finding_text(f, tile_k=tile_k, source=source, fix=fix, notes=notes)
+        for number, f in enumerate(verdict.findings)
+    ]
     return "\n".join(texts)
 
 

@@ -61,6 +61,12 @@ class Repair:
     text: str
     kept: bool
 
+    @property
+    def words(self) -> str:
+        """The edits, that they are proved, and what they cost."""
+        notes = "".join(f"; note: {note}" for note in self.fix.notes)
+        return f"{self.fix.text}: proved for every K{notes}"
+
 
 def repair_of(source: Source, found: Fix | NoFix | None) -> Repair | None:
     """The fix in the words of the source, if there is one."""
@@ -90,8 +96,10 @@ def say_check(
         return
     repair = repair_of(source, found)
     fix = repair and f"{repair.fix.text}: proved for every K, --fix does it"
-    lines = api.lines_of(source.text)
-    text = api.findings_text(verdict, tile_k=schedule.tile.k, source=lines, fix=fix)
+    text = api.findings_text(
+        verdict, tile_k=schedule.tile.k, source=api.lines_of(source.text), fix=fix,
+        notes=() if repair is None else repair.fix.notes,
+    )  # fmt: skip
     if err:
         click.echo(text, nl=False, err=True)
     else:
@@ -122,12 +130,13 @@ def apply_fix(
         elif output is not None or (aloud and source.path is None):
             deliver(source.text, output)
         return False
-    line = api.verdict_line(repair.fix.verdict, tile_k=source.schedule.tile.k)
-    click.echo(f"fix: {repair.fix.text}", err=err)
+    for line in (f"fix: {repair.fix.text}", *(f"note: {note}" for note in repair.fix.notes)):
+        click.echo(line, err=err)
     click.echo(diff(source.text, repair.text, source.name), nl=False, err=err)
     if not repair.kept:
         click.echo("the layout of the text is not kept: it has several ops in a line", err=err)
-    click.echo(f"{source.schedule.name} with this fix: {line}", err=err)
+    proof = api.verdict_line(repair.fix.verdict, tile_k=source.schedule.tile.k)
+    click.echo(f"{source.schedule.name} with this fix: {proof}", err=err)
     target = output or source.path
     if target is not None:
         write(repair.text, target)
@@ -161,12 +170,13 @@ def _repair_json(repair: Repair) -> dict[str, Any]:
     edits = [
         {
             "kind": e.kind, "subject": e.subject, "text": e.text, "role": e.role,
-            "places": [place_json(p) for p in e.places],
+            "places": [place_json(p) for p in e.places], "side": e.side, "line": e.line,
         }
         for e in fix.edits
     ]  # fmt: skip
     return {
         "edits": edits,
+        "notes": list(fix.notes),
         "text": repair.text,
         "layout_kept": repair.kept,
         "verdict": str(fix.verdict.outcome),
@@ -179,7 +189,7 @@ def check_sarif(source: Source, verdict: Verdict, repair: Repair | None) -> dict
     """The SARIF log of a verdict; one that is neither right nor refuted is a notification."""
     from schedgen.sarif import sarif_log
 
-    repaired = None if repair is None else (repair.fix.text, repair.text)
+    repaired = None if repair is None else (repair.words, repair.text)
     log = sarif_log(
         verdict.findings, source=source.name, text=source.text, repaired=repaired,
         version=__version__,

@@ -102,13 +102,25 @@ def test_a_file_that_cannot_be_written_is_said(deep):
 def test_json_carries_the_fix(deep):
     value = json.loads(schedgen("check", deep, "--format", "json").out)
     fix = value["fix"]
-    assert set(fix) == {"edits", "text", "layout_kept", "verdict", "certificate", "judged"}
+    assert set(fix) == {"edits", "notes", "text", "layout_kept", "verdict", "certificate", "judged"}
     assert (fix["verdict"], fix["layout_kept"]) == ("proved", True)
     (edit,) = fix["edits"]
-    assert set(edit) == {"kind", "subject", "text", "role", "places"}
+    assert set(edit) == {"kind", "subject", "text", "role", "places", "side", "line"}
+    assert (edit["side"], edit["line"]) == ("in", edit["places"][0]["line"])
     assert (edit["kind"], edit["subject"], edit["role"]) == ("depth", "wait", "consumer")
     assert fix["text"] == deep.read_text().replace("wait 2", "wait 1")
     assert fix["certificate"]["explicit"] == 18
+
+
+def test_a_fix_that_costs_the_overlap_says_so_everywhere():
+    file = Path(__file__).parents[1] / "known_bad" / "sg203_early_release.sched"
+    note = "no wgmma group stays in flight in the loop any more"
+    assert f"    note : {note}\n" in schedgen("check", file).out
+    assert f"\nnote: {note}\n" in schedgen("check", file, "--fix", "-o", os.devnull).out
+    assert json.loads(schedgen("check", file, "--format", "json").out)["fix"]["notes"] == [note]
+    log = json.loads(schedgen("check", file, "--format", "sarif").out)
+    fix = log["runs"][0]["results"][0]["fixes"][0]
+    assert fix["description"]["text"].endswith(f"proved for every K; note: {note}")
 
 
 def test_json_with_fix_stands_alone_and_the_file_is_repaired(deep):
