@@ -31,7 +31,11 @@ def _k_loops(body: tuple[Stmt, ...]) -> Iterator[Loop]:
 
 
 def _kept(loop: Loop) -> int:
+    """The least depth; a commit without an mma of its own makes an empty group, which is none."""
     inside = list(statements(loop.body))
-    if not any(isinstance(stmt, ops.Commit) for stmt in inside):
+    commits = sum(isinstance(stmt, ops.Commit) for stmt in inside)
+    if not commits:
         return 0
-    return min([stmt.depth for stmt in inside if isinstance(stmt, ops.Wait)] + [MOST])
+    empty = max(commits - sum(isinstance(stmt, ops.Mma) for stmt in inside), 0)
+    least = min([stmt.depth for stmt in inside if isinstance(stmt, ops.Wait)] + [MOST])
+    return max(least - empty, 0)

@@ -139,6 +139,8 @@ def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
     assert groups_in_flight(v5) == 1
     drained = changed(V5, ("    wait 1\n", "    wait 1\n    wait 0\n"))
     assert groups_in_flight(sg.parse(drained)) == 0
+    twice = changed(V5, ("    commit\n    wait 1\n", "    commit\n    commit\n    wait 1\n"))
+    assert groups_in_flight(sg.parse(twice)) == 0  # the second group is empty
     assert groups_in_flight(sg.parse(changed(V5, ("    wait 1\n", "")))) == MOST
     assert groups_in_flight(sg.load("hopper_matmul_v4")) == 0
 
