@@ -216,7 +216,9 @@ def status() -> Iterator[Callable[[str], None] | None]:
 
 def run_text(result: RunResult) -> str:
     head = f"{result.m} x {result.n} x {result.k} on {result.device} ({result.why})"
-    verdict = "right" if result.ok else "WRONG"
+    verdict = "right" if result.is_right else "WRONG"
+    if result.is_right and result.hazards:
+        verdict = "right in this order, but a hazard was seen"
     lines = [f"{head}: {verdict}, relative error {result.error:.3g} against float64"]
     lines += [f"  saw {hazard}" for hazard in result.hazards[:10]]
     return "\n".join(lines)

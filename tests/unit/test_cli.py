@@ -181,6 +181,17 @@ def test_run_shows_what_is_wrong():
     assert "WRONG" in result.out
 
 
+def test_a_product_that_is_right_by_luck_is_not_called_wrong(tmp_path):
+    file = Path(__file__).parents[1] / "known_bad" / "sg203_early_release.sched"
+    result = schedgen(
+        "run", file, "--m", 128, "--n", 256, "--k", 320, "--device", "cpu", "--unsafe"
+    )
+    assert result.code == 1
+    assert "right in this order, but a hazard was seen" in result.out
+    assert "WRONG" not in result.out
+    assert "\n  saw overwrite: " in result.out
+
+
 def test_unsafe_run_meets_the_adversaries():
     """A race that a friendly scheduler hides is provoked by the adversarial ones."""
     text = changed(V5, ("wait 1", "wait 2"))
