@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +22,7 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
 from schedgen.plugins import kernel_of_plugin
-from schedgen.terminal import deliver, given_text, print_findings, write
+from schedgen.terminal import deliver, given_text, print_findings, room, write
 
 if TYPE_CHECKING:
     from schedgen.fixes import Fix, NoFix
@@ -91,8 +94,10 @@ def say_check(
     line = api.verdict_line(verdict, tile_k=schedule.tile.k)
     click.echo(f"{schedule.name}: {line}", err=err)
     if verdict.ok:
-        done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
-        click.echo(f"obligations: {done}", err=err)
+        done = ", ".join(f"{c}_x{n}" for c, n in verdict.obligations.items())  # not broken at _
+        columns = room(sys.stderr if err else sys.stdout)
+        text = textwrap.fill(f"obligations: {done}", columns, subsequent_indent="  ")
+        click.echo(text.replace("_", " "), err=err)
         return
     repair = repair_of(source, found)
     fix = repair and f"{repair.fix.text}: proved for every K, --fix does it"
@@ -213,6 +218,41 @@ def read_for_check(name: str, style: str) -> Source:
 
             print_json(ill_formed_log(error, source=name, version=__version__))
         raise
+
+
+A_SCHEDULE = re.compile(r"(\s|#.*\n)*schedule\s+\w")
+"""How the text of a schedule begins, and no JSON does."""
+
+
+def read_verdict(file: str) -> object:
+    """The JSON of `check` in a file or on standard input; of a schedule, the one that it gets."""
+    is_kernel = file != "-" and not Path(file).is_file()
+    if is_kernel and (file in KERNELS or kernel_of_plugin(file) is not None):
+        return _judged(api.load(file), file)
+    name = "standard input" if file == "-" else f"`{file}`"
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = data.decode("utf-8-sig")
+        value = None if A_SCHEDULE.match(text) else json.loads(text)
+    except OSError as error:
+        message = f"{name} cannot be read: {error.strerror}"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+    except (ValueError, RecursionError):
+        message = f"{name} is no schedule and no JSON of `schedgen check INPUT --format json`"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+    if value is not None:
+        return value
+    return _judged(api.parse(text, name="<stdin>" if file == "-" else file), file)
+
+
+def _judged(schedule: Schedule, source: str) -> object:
+    """The JSON of a schedule's verdict.  Raises `IllFormed` where there is nothing to replay."""
+    verdict = api.check(schedule)
+    if not verdict.findings:
+        line = api.verdict_line(verdict, tile_k=schedule.tile.k)
+        message = f"{schedule.name}: {line}: there is nothing to replay"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return verdict_json(schedule, verdict, source)
 
 
 def print_json(value: object) -> None:
