@@ -109,9 +109,10 @@ class _Try(NamedTuple):
     finding: Finding
 
 
-def _drops_work(edit: Edit) -> bool:
-    """What is taken away for the sake of speed may be nothing but a wait."""
-    return edit.kind == "remove" and edit.subject != "wait"
+def _may_keep_more(edit: Edit) -> bool:
+    """Edits of waits and releases; others pay for the groups in flight with stages or work."""
+    words = edit.subject.split(" and ")
+    return "wait" in words or (edit.kind in ("lag", "move") and "release" in words)
 
 
 @dataclass
@@ -177,7 +178,7 @@ class _Search:
         if self._kept(best.schedule) == self.in_flight:
             return best
         limit = self.judged + self.budget.more
-        left = [one for one in rest if not _drops_work(one.last.edit)]
+        left = [one for one in rest if _may_keep_more(one.last.edit)]
         left.sort(key=lambda one: one.last.edit.kind != "depth")
         try:
             for one in left:

@@ -134,6 +134,12 @@ def test_a_repair_without_overlap_says_so():
     assert fix.notes == ("no wgmma group stays in flight in the loop any more",)
 
 
+def test_stages_are_not_paid_for_groups_in_flight():
+    """An acquire of the next use keeps two groups, and leaves a stage unused."""
+    fix = sg.suggest_fix(bad("sg203_second_loop_waits_for_less"))
+    assert [e.text for e in fix.edits] == ["`wait 1` becomes `wait 0`"]
+
+
 def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
     v5 = sg.parse(V5)
     assert groups_in_flight(v5) == 1
