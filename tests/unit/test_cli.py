@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import schedgen as sg
+from schedgen.ir.ops import Op
+from schedgen.ir.schedule import statements
 from tests.command_line import schedgen
 from tests.refusals import V4, V5, changed
 
@@ -78,7 +80,20 @@ def test_places_without_a_file_count_lines_of_show():
     value = value_of(schedgen("check", "-", "--format", "json", stdin=EARLY), 1)
     assert {p["file"] for f in value["findings"] for p in f["places"]} == {"<stdin>"}
     finding = sg.check(sg.apply(sg.parse(V5), "set-stages{n=5}"), 0).findings[0]
-    assert (finding.rows[0].place.file, finding.rows[0].place.line) == ("hopper_matmul_v5", 4)
+    assert (finding.rows[0].place.file, finding.rows[0].place.line) == ("<text>", 4)
+
+
+def test_what_a_pass_makes_has_no_place_and_what_it_leaves_keeps_its_own():
+    v4 = sg.load("hopper_matmul_v4")
+    made = sg.apply(v4, "overlap-wgmma{in-flight=1}")
+    consumer = made.roles[1]
+    assert consumer.place == v4.roles[1].place
+    ops = [s for s in statements(consumer.body) if isinstance(s, Op)]
+    assert len({id(op) for op in ops}) == len(ops)
+    placed = {op.place.line for op in ops if op.place is not None}
+    text = sg.show(v4).splitlines()
+    assert {text[line - 1].split()[0] for line in placed} <= {op.keyword for op in ops}
+    assert sg.check(made).schedule is made  # nothing is read back a second time
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_every_refusal_of_a_file_ends_with_the_way_to_a_repair(deep, command):
     assert result.code == 1
     if verb == "opt":  # what the passes made stands in no file
         assert "--fix" not in result.err
-        assert f"{deep}:5" in result.err
+        assert f"tma.A, 4 stages                 {deep}:6\n" in result.err
         return
     assert result.err.splitlines()[-1] == f"`schedgen check {deep} --fix` searches for a repair"
     assert verb == "trace" or " | " in result.err
