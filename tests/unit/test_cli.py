@@ -263,3 +263,27 @@ def test_opt_names_the_schedule_after_its_file(tmp_path):
     assert named.out.startswith("schedule mine\n")
     bad = schedgen("opt", "hopper_matmul_v4", "-p", "set-stages{n=4}", "--name", "1st")
     assert (bad.code, bad.out) == (2, "")
+
+
+def test_a_forgotten_advance_is_told_by_its_cause():
+    """The lapped wait shows at a smaller K, and follows from the second arrival."""
+    text = changed(V5, ("    load tma.B k\n    advance tma\n", "    load tma.B k\n"))
+    findings = value_of(schedgen("check", "-", "--format", "json", stdin=text), 1)["findings"]
+    assert [(f["code"], f["k"]) for f in findings] == [("SG301", 2)]
+    assert findings[0]["consequences"][0].startswith("SG305 ")
+    assert findings[0]["consequences"][0].endswith(", from K = 1 on")
+
+
+def test_a_diff_of_one_name_is_headed_by_the_files(tmp_path):
+    files = [tmp_path / name for name in ("a.sched", "b.sched")]
+    for file, depth in zip(files, (1, 0), strict=True):
+        file.write_text(V5.replace("wait 1", f"wait {depth}"))
+    lines = schedgen("diff", *files, "--width", 60).out.splitlines()
+    assert lines[:2] == [f"- {files[0]}", f"+ {files[1]}"]
+
+
+def test_a_release_says_what_it_hands_back():
+    text = V5.replace("release tma.empty lag 1", "release tma.empty")
+    assert "`release tma.empty` in line 42 releases use 1 at K = 1; " in schedgen(
+        "check", "-", "--no-suggest", stdin=text
+    ).out  # fmt: skip
