@@ -8,18 +8,19 @@ starts quickly.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding, Row
-from schedgen.diagnostics.render import finding_json, finding_text, tiles
+from schedgen.diagnostics.render import finding_json
 from schedgen.diagnostics.target import TargetCannotSay
 from schedgen.happens_before.every_k import judge_every_k
 from schedgen.happens_before.judge import Outcome, Verdict, judge
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.parser import parse as parse_text
+from schedgen.ir.places import has_places, with_places
 from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, Schedule, expect_schedule
@@ -28,6 +29,8 @@ from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.pipeline import Pass, parse_pipeline
 from schedgen.plugins import KnownPasses, kernel_names, kernel_of_plugin
 from schedgen.trips import Trips, span
+from schedgen.wording import findings_text as findings_text
+from schedgen.wording import verdict_line, verdict_text
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
@@ -100,16 +103,25 @@ def placed(schedule: Schedule) -> Schedule:
     Raises `IllFormed` for a value that was built wrong.
     """
     verify(schedule)
-    if schedule.source is not None:
+    if schedule.source is not None or has_places(schedule):
         return schedule
+    return _read_back(schedule)
+
+
+def _read_back(schedule: Schedule) -> Schedule:
+    """The schedule that its printed text gives: every statement an object of its own."""
     return replace(parse_text(to_text(schedule), file=schedule.name), source=None)
 
 
 def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
-    """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`."""
+    """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`.
+
+    What a pass left or changed keeps the place that it had, what it made has none.
+    """
     expect_schedule(schedule)
     for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
-        yield step, placed(replace(after, source=None))
+        fresh = _read_back(after)
+        yield step, with_places(fresh, after) if has_places(after) else fresh
 
 
 def apply(schedule: Schedule, pipeline: str, *, name: str | None = None) -> Schedule:
@@ -240,23 +252,6 @@ def replay_finding(value: object, number: int = 1) -> Retelling:
     return retold(parse(text), finding)
 
 
-def verdict_line(verdict: Verdict, *, tile_k: int) -> str:
-    """``proved for every K >= 0 (explicit to K = 18, repeat at 8)`` and its siblings."""
-    low, high = verdict.scope
-    if verdict.certificate is not None and verdict.outcome is Outcome.PROVED:
-        repeat = verdict.certificate.repeat
-        return f"proved for every K >= 0 (explicit to K = {high}, repeat at {repeat})"
-    if high < low:
-        return f"{verdict.outcome}: no K was judged; {verdict.reason}"
-    span = f"K = {tiles(low, tile_k)}" if low == high else f"K = {low}..{high} tiles"
-    if verdict.outcome is Outcome.CHECKED:
-        return f"checked for {span} (explicitly; not a proof for other K)"
-    if verdict.outcome is Outcome.REFUTED:
-        count = len(verdict.findings)
-        return f"refuted ({count} finding{'' if count == 1 else 's'}; {span} judged)"
-    return f"{verdict.outcome}: {verdict.reason}; {span} judged"
-
-
 def emit(
     schedule: Schedule, *, static_k: bool = False, unsafe: bool = False, made_by: str | None = None
 ) -> str:
@@ -379,22 +374,3 @@ def _judged(schedule: Schedule, *, unsafe: bool, verb: str) -> Verdict:
     if verdict.outcome is not Outcome.PROVED and not unsafe:
         raise Refused(verdict, verdict_text(verdict, tile_k=schedule.tile.k), verb=verb)
     return verdict
-
-
-def findings_text(
-    verdict: Verdict, *, tile_k: int, source: Sequence[str] = (), fix: str | None = None
-) -> str:
-    """All findings in their short form, empty where there is none.
-
-    ``source`` are the lines that the places count; with them each finding shows an excerpt.  A
-    proved ``fix`` is the advice of the first.
-    """
-    first, *rest = (*verdict.findings, None)
-    texts = [] if first is None else [finding_text(first, tile_k=tile_k, source=source, fix=fix)]
-    texts += [finding_text(f, tile_k=tile_k, source=source) for f in rest if f is not None]
-    return "\n".join(texts)
-
-
-def verdict_text(verdict: Verdict, *, tile_k: int) -> str:
-    """All findings, or the verdict where there is none."""
-    return findings_text(verdict, tile_k=tile_k) or verdict_line(verdict, tile_k=tile_k)

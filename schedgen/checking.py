@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +22,7 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
 from schedgen.plugins import kernel_of_plugin
-from schedgen.terminal import deliver, given_text, print_findings, write
+from schedgen.terminal import deliver, given_text, print_findings, room, write
 
 if TYPE_CHECKING:
     from schedgen.fixes import Fix, NoFix
@@ -61,6 +64,12 @@ class Repair:
     text: str
     kept: bool
 
+    @property
+    def words(self) -> str:
+        """The edits, that they are proved, and what they cost."""
+        notes = "".join(f"; note: {note}" for note in self.fix.notes)
+        return f"{self.fix.text}: proved for every K{notes}"
+
 
 def repair_of(source: Source, found: Fix | NoFix | None) -> Repair | None:
     """The fix in the words of the source, if there is one."""
@@ -85,13 +94,17 @@ def say_check(
     line = api.verdict_line(verdict, tile_k=schedule.tile.k)
     click.echo(f"{schedule.name}: {line}", err=err)
     if verdict.ok:
-        done = ", ".join(f"{c} x{n}" for c, n in verdict.obligations.items())
-        click.echo(f"obligations: {done}", err=err)
+        done = ", ".join(f"{c}_x{n}" for c, n in verdict.obligations.items())  # not broken at _
+        columns = room(sys.stderr if err else sys.stdout)
+        text = textwrap.fill(f"obligations: {done}", columns, subsequent_indent="  ")
+        click.echo(text.replace("_", " "), err=err)
         return
     repair = repair_of(source, found)
     fix = repair and f"{repair.fix.text}: proved for every K, --fix does it"
-    lines = api.lines_of(source.text)
-    text = api.findings_text(verdict, tile_k=schedule.tile.k, source=lines, fix=fix)
+    text = api.findings_text(
+        verdict, tile_k=schedule.tile.k, source=api.lines_of(source.text), fix=fix,
+        notes=() if repair is None else repair.fix.notes,
+    )  # fmt: skip
     if err:
         click.echo(text, nl=False, err=True)
     else:
@@ -122,12 +135,13 @@ def apply_fix(
         elif output is not None or (aloud and source.path is None):
             deliver(source.text, output)
         return False
-    line = api.verdict_line(repair.fix.verdict, tile_k=source.schedule.tile.k)
-    click.echo(f"fix: {repair.fix.text}", err=err)
+    for line in (f"fix: {repair.fix.text}", *(f"note: {note}" for note in repair.fix.notes)):
+        click.echo(line, err=err)
     click.echo(diff(source.text, repair.text, source.name), nl=False, err=err)
     if not repair.kept:
         click.echo("the layout of the text is not kept: it has several ops in a line", err=err)
-    click.echo(f"{source.schedule.name} with this fix: {line}", err=err)
+    proof = api.verdict_line(repair.fix.verdict, tile_k=source.schedule.tile.k)
+    click.echo(f"{source.schedule.name} with this fix: {proof}", err=err)
     target = output or source.path
     if target is not None:
         write(repair.text, target)
@@ -161,12 +175,13 @@ def _repair_json(repair: Repair) -> dict[str, Any]:
     edits = [
         {
             "kind": e.kind, "subject": e.subject, "text": e.text, "role": e.role,
-            "places": [place_json(p) for p in e.places],
+            "places": [place_json(p) for p in e.places], "side": e.side, "line": e.line,
         }
         for e in fix.edits
     ]  # fmt: skip
     return {
         "edits": edits,
+        "notes": list(fix.notes),
         "text": repair.text,
         "layout_kept": repair.kept,
         "verdict": str(fix.verdict.outcome),
@@ -179,7 +194,7 @@ def check_sarif(source: Source, verdict: Verdict, repair: Repair | None) -> dict
     """The SARIF log of a verdict; one that is neither right nor refuted is a notification."""
     from schedgen.sarif import sarif_log
 
-    repaired = None if repair is None else (repair.fix.text, repair.text)
+    repaired = None if repair is None else (repair.words, repair.text)
     log = sarif_log(
         verdict.findings, source=source.name, text=source.text, repaired=repaired,
         version=__version__,
@@ -203,6 +218,41 @@ def read_for_check(name: str, style: str) -> Source:
 
             print_json(ill_formed_log(error, source=name, version=__version__))
         raise
+
+
+A_SCHEDULE = re.compile(r"(\s|#.*\n)*schedule\s+\w")
+"""How the text of a schedule begins, and no JSON does."""
+
+
+def read_verdict(file: str) -> object:
+    """The JSON of `check` in a file or on standard input; of a schedule, the one that it gets."""
+    is_kernel = file != "-" and not Path(file).is_file()
+    if is_kernel and (file in KERNELS or kernel_of_plugin(file) is not None):
+        return _judged(api.load(file), file)
+    name = "standard input" if file == "-" else f"`{file}`"
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        text = data.decode("utf-8-sig")
+        value = None if A_SCHEDULE.match(text) else json.loads(text)
+    except OSError as error:
+        message = f"{name} cannot be read: {error.strerror}"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+    except (ValueError, RecursionError):
+        message = f"{name} is no schedule and no JSON of `schedgen check INPUT --format json`"
+        raise IllFormed(code="SG115", message=message, place=None) from None
+    if value is not None:
+        return value
+    return _judged(api.parse(text, name="<stdin>" if file == "-" else file), file)
+
+
+def _judged(schedule: Schedule, source: str) -> object:
+    """The JSON of a schedule's verdict.  Raises `IllFormed` where there is nothing to replay."""
+    verdict = api.check(schedule)
+    if not verdict.findings:
+        line = api.verdict_line(verdict, tile_k=schedule.tile.k)
+        message = f"{schedule.name}: {line}: there is nothing to replay"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return verdict_json(schedule, verdict, source)
 
 
 def print_json(value: object) -> None:

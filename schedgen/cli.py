@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import re
 import sys
@@ -25,6 +24,7 @@ from schedgen.checking import (
     is_filter,
     print_json,
     read_for_check,
+    read_verdict,
     repair_of,
     say_check,
     verdict_json,
@@ -45,6 +45,7 @@ from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pictures import diff, show_comparison, show_timeline, trace
 from schedgen.pipeline import PassStopped
+from schedgen.refusing import refuse
 from schedgen.terminal import (
     EXIT,
     build_text,
@@ -130,7 +131,7 @@ def opt(
     verdict = api.check(schedule)
     click.echo(api.verdict_line(verdict, tile_k=schedule.tile.k), err=True)
     if not verdict.ok and not unsafe:
-        stop(api.findings_text(verdict, tile_k=schedule.tile.k), EXIT[verdict.outcome])
+        refuse(None, verdict)
     deliver(to_text(schedule), output)
 
 
@@ -164,6 +165,8 @@ def check(
     Of a refuted one the last line is a fix, if a short search finds one that is proved for every K.
     --fix searches longer, shows the diff, rewrites the file, and ends with 0 if it could.
     """
+    if output is not None and not fix:
+        raise click.UsageError("-o goes with --fix: without it nothing is written")
     given = read_for_check(source, style)
     verdict = api.check(given.schedule, parse_trips(k))
     found = None
@@ -212,8 +215,7 @@ def limits(source: str, style: str) -> None:
         value["limits"] = found and limits_json(found)
         print_json(value)
     if found is None:
-        why = api.verdict_text(verdict, tile_k=schedule.tile.k)
-        stop(f"no limits: {schedule.name} is not proved\n{why}", EXIT[verdict.outcome])
+        refuse(f"no limits: {schedule.name} is not proved", verdict)
     if style == "text":
         click.echo(f"{schedule.name}: {api.verdict_line(verdict, tile_k=schedule.tile.k)}")
         click.echo(limits_text(found), nl=False)
@@ -222,25 +224,16 @@ def limits(source: str, style: str) -> None:
 @cli.command()
 @click.argument("file", metavar="FILE")
 @click.option("--finding", type=int, default=1, show_default=True, help="which one, from 1")
-def replay(file: str, finding: int) -> None:
-    """Step a witness through the abstract machine; FILE is the JSON of `check`, or `-`."""
-    retelling = api.replay_finding(read_json(file), finding)
-    for line in retelling.lines():
+@click.option("--all", "is_whole", is_flag=True, help="show every step, not the last ones alone")
+def replay(file: str, finding: int, is_whole: bool) -> None:
+    """Step a witness through the abstract machine.
+
+    FILE is the JSON of `check`, a schedule, which is judged first, or `-` for either.
+    """
+    retelling = api.replay_finding(read_verdict(file), finding)
+    for line in retelling.lines(shown=None) if is_whole else retelling.lines():
         click.echo(line)
     raise SystemExit(0 if retelling.shows else 1)
-
-
-def read_json(file: str) -> object:
-    """The value in a JSON file, or on standard input."""
-    name = "standard input" if file == "-" else f"`{file}`"
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return json.loads(data.decode("utf-8-sig"))
-    except OSError as error:
-        message = f"{name} cannot be read: {error.strerror}"
-    except (ValueError, RecursionError):
-        message = f"{name} is no JSON; `schedgen check INPUT --format json` writes it"
-    raise IllFormed(code="SG115", message=message, place=None)
 
 
 @cli.command()
@@ -364,7 +357,7 @@ def main() -> None:
     except api.CannotEmit as error:
         stop(finding_text(error.finding, tile_k=1), EXIT[Outcome.UNSUPPORTED])
     except api.Refused as error:
-        stop(f"not {error.verb} (--unsafe overrides):\n{error}", EXIT[error.verdict.outcome])
+        refuse(f"not {error.verb} (--unsafe overrides):", error.verdict)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(141) from None

@@ -8,6 +8,7 @@ import click
 
 from schedgen import api
 from schedgen.happens_before.judge import Outcome
+from schedgen.refusing import refuse
 from schedgen.terminal import EXIT, read, stop
 
 
@@ -29,8 +30,7 @@ def predict(source: str, pipeline: str | None, shape: str, clock: float | None, 
     try:
         found = api.predict(schedule, shape=shape_of(shape), clock=clock)
     except api.Refused as error:
-        code = EXIT[error.verdict.outcome]
-        stop(f"no prediction: {schedule.name} is not proved\n{error}", code)
+        refuse(f"no prediction: {schedule.name} is not proved", error.verdict)
     except CannotPredict as error:
         stop(f"no prediction for {schedule.name}: {error}", EXIT[Outcome.UNSUPPORTED])
     if style == "json":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import json
 import sys
@@ -14,6 +15,7 @@ from schedgen import api
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
+from schedgen.refusing import refuse, way_out
 from schedgen.terminal import read, room, write
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ def trace(
         table = None if latencies is None else read_table(latencies)
         made = api.trace(schedule, k_tiles=k_tiles, numbers=table)
     _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
+    if verdict is not None and refuted:
+        click.echo(way_out(verdict), nl=False, err=True)
     raise SystemExit(1 if refuted else 0)
 
 
@@ -86,9 +90,7 @@ def _witness(schedule: Schedule, verdict: Verdict, number: int | None) -> Timeli
     chosen = findings if number is None else findings[number - 1 : number]
     seen = next((f for f in chosen if f.k is not None), None)
     if seen is None:
-        text = api.findings_text(verdict, tile_k=schedule.tile.k)
-        click.echo(f"{text}wrong at every K: there is no witness to draw", err=True)
-        raise SystemExit(1)
+        refuse("wrong at every K: there is no witness to draw", verdict)
     return api.trace_finding(schedule, seen)
 
 
@@ -159,6 +161,8 @@ def diff(
             click.echo("".join(f"{line}\n" for line in lines), nl=False)
         return
     compared = api.diff(a, b)
+    if a.name == b.name and left != right:
+        compared = dataclasses.replace(compared, left=left, right=right)
     if style == "json":
         from schedgen.comparison import comparison_json
 

@@ -44,15 +44,26 @@ class RunResult(Shown):
     hazards: tuple[str, ...]
 
     @property
+    def is_right(self) -> bool:
+        """Whether the product came out right, whatever was seen on the way."""
+        return self.error <= self.limit
+
+    @property
     def ok(self) -> bool:
-        return self.error <= self.limit and not self.hazards
+        return self.is_right and not self.hazards
+
+    @property
+    def _verdict(self) -> str:
+        if not self.is_right:
+            return "WRONG"
+        return "right in this order, but a hazard was seen" if self.hazards else "right"
 
     def _styled(self, *, width: int) -> Text:
         from rich.text import Text
 
         head = f"{self.m} x {self.n} x {self.k} on {self.device} ({self.why})"
         said = Text(f"{head}: ")
-        said.append("right" if self.ok else "WRONG", style="bold green" if self.ok else "bold red")
+        said.append(self._verdict, style="bold green" if self.ok else "bold red")
         said.append(f", relative error {self.error:.3g} against float64")
         for hazard in self.hazards[:MOST_HAZARDS]:
             said.append(f"\n  saw {hazard}")

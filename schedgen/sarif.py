@@ -169,4 +169,4 @@ def _fix(repaired: tuple[str, str], source: str, before: str) -> dict[str, Any]:
             content = {"text": "".join(new[b:b_end])}
             replacements.append({"deletedRegion": region, "insertedContent": content})
     change = {"artifactLocation": _artifact(source, index=0), "replacements": replacements}
-    return {"description": {"text": f"{words}: proved for every K"}, "artifactChanges": [change]}
+    return {"description": {"text": words}, "artifactChanges": [change]}

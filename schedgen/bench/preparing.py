@@ -25,6 +25,7 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.pipeline import PassStopped
+from schedgen.refusing import way_out
 from schedgen.running import OUTPUT_ERROR, error_limit
 
 
@@ -153,8 +154,9 @@ def _made_by(contestant: Contestant) -> str:
 def _refusal(verdict: Verdict, line: str) -> str:
     if not verdict.findings:
         return line
-    finding = verdict.findings[0]
-    return f"{finding.code} {finding.name}: {finding.message}"
+    finding, way = verdict.findings[0], way_out(verdict)
+    text = f"{finding.code} {finding.name}: {finding.message}"
+    return f"{text}; {way.rstrip()}" if way else text
 
 
 def _digest(schedule: Schedule) -> str:

@@ -57,15 +57,17 @@ class ByteCount(Finding):
     what: str
     expected: int
     delivered: int
+    loads: tuple[tuple[str, int], ...]
     late: bool
 
     @property
     def message(self) -> str:
         if self.late:
             return f"{self.what} of {self.barrier} may complete before its bytes are announced"
+        parts = ", ".join(f"{name} {size}" for name, size in self.loads)
         return (
             f"{self.what} of {self.barrier} expects {self.expected} bytes, "
-            f"its loads deliver {self.delivered}"
+            f"its loads deliver {self.delivered}" + (f" ({parts})" if parts else "")
         )
 
 
@@ -133,7 +135,9 @@ class LappedWait(Finding):
 
     What it means
         While one warp still waits, the barrier may complete a further phase and show the old
-        parity again.
+        parity again. A sister warp is one that runs the same program as the elected warp of its
+        role, at its own pace. A fresh barrier has completed no phase yet: a wait for the phase
+        before its first returns at once, unless that first phase completes meanwhile.
     Why it is wrong
         The waiter takes the new phase for the old one and waits for ever.
     Example

@@ -19,14 +19,16 @@ MOST_SAID = 2
 
 
 def finding_text(
-    finding: Finding, *, tile_k: int | None, source: Sequence[str] = (), fix: str | None = None
-) -> str:
+    finding: Finding, *, tile_k: int | None, source: Sequence[str] = (), fix: str | None = None,
+    notes: Sequence[str] = (),
+) -> str:  # fmt: skip
     """The short form: a sentence, the rows, what is missing, one fix.  Ends in a line end.
 
     With the lines of the ``source`` that the places are in, the last row's is shown underlined.  A
-    proved ``fix`` takes the place of the finding's own advice.
+    proved ``fix`` takes the place of the finding's own advice; ``notes`` say what it costs.
     """
-    return "\n".join(_lines(finding, tile_k, source, fix or finding.fix)) + "\n"
+    lines = [*_lines(finding, tile_k, source, fix or finding.fix)]
+    return "\n".join([*lines, *(_labelled("note", note) for note in notes)]) + "\n"
 
 
 def _lines(f: Finding, tile_k: int | None, source: Sequence[str], fix: str) -> Iterator[str]:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from schedgen.fixes.lines import flat, with_lines
+from schedgen.fixes.overlap import MOST
 from schedgen.ir import ops
 from schedgen.ir.effects import RingBarrier, SlotRef
 from schedgen.ir.ops import Op, Place
 from schedgen.ir.schedule import WARP_THREADS, Ring, Role, Schedule
 
+Side = Literal["in", "below", "above"]
 Kind = Literal["lag", "depth", "executor", "bytes", "number", "move", "add", "remove"]
 
 
@@ -25,7 +27,9 @@ class Edit:
     """One change in words.
 
     ``subject`` is the keyword of the op, or the word of the number in its declaration; ``places``
-    are the lines that change, or beside which a line is put, in the text before the edit.
+    are the lines that change, or beside which a line is put, in the text before the edit.  ``line``
+    is the one that changes or goes, or ``side`` of which the op is put; None for one without a
+    place.
     """
 
     kind: Kind
@@ -33,6 +37,16 @@ class Edit:
     text: str
     role: str | None
     places: tuple[Place, ...]
+    side: Side
+    line: int | None
+
+    @property
+    def located(self) -> str:
+        """The text with the role and the line: ``(consumer, below line 34)``."""
+        side = "" if self.side == "in" else f"{self.side} "
+        parts = [self.role or "", "" if self.line is None else f"{side}line {self.line}"]
+        where = ", ".join(part for part in parts if part)
+        return f"{self.text} ({where})" if where else self.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +54,15 @@ class Candidate:
     """A schedule with one more edit.
 
     ``up`` is the sign of what a field or number changes by (of the lag: later releases), 0 for
-    other edits; ``risky`` where the result may be ill formed.
+    other edits; ``risky`` where the result may be ill formed; ``odd`` where nobody would write the
+    line, although it may be right there.
     """
 
     edit: Edit
     schedule: Schedule
     up: int = 0
     risky: bool = False
+    odd: bool = False
 
 
 def rings_of(op: Op) -> tuple[str, ...]:
@@ -61,6 +77,11 @@ def places_of(*things: Any) -> tuple[Place, ...]:
     """The places of statements and declarations that have one."""
     found = (getattr(thing, "place", None) for thing in things)
     return tuple(place for place in found if place is not None)
+
+
+def first_line(*things: Any) -> int | None:
+    """The first line that any of them stands in."""
+    return min((place.line for place in places_of(*things)), default=None)
 
 
 def field_edits(schedule: Schedule) -> Iterator[Candidate]:
@@ -108,7 +129,7 @@ def _field(
     subject = first.keyword if same or len({type(o) for o in old}) == 1 else "ops"
     edit = Edit(
         kind=spec.kind, subject=subject, text=f"`{before}` becomes `{after}`{often}",
-        role=role.name, places=places_of(*old),
+        role=role.name, places=places_of(*old), side="in", line=first_line(*old),
     )  # fmt: skip
     return Candidate(edit, with_lines(schedule, number, items), up)
 
@@ -140,10 +161,11 @@ def _depth_key(op: Op) -> tuple[object, ...] | None:
 
 
 def _depths(_: Schedule, __: Role, op: Op) -> Iterator[tuple[int, int]]:
+    """What can be encoded below it, the deepest first; else one more."""
     assert isinstance(op, ops.Wait | ops.StoreWait)
-    for depth in dict.fromkeys((op.depth - 1, 0, op.depth + 1)):
-        if depth >= 0 and depth != op.depth:
-            yield (1 if depth > op.depth else -1), depth
+    for depth in range(min(op.depth - 1, MOST), -1, -1):
+        yield -1, depth
+    yield 1, op.depth + 1
 
 
 def _executor_key(op: Op) -> tuple[object, ...] | None:
@@ -204,7 +226,8 @@ def _number(
     changed = dataclasses.replace(item, **{field: value})
     items = tuple(changed if i is item else i for i in getattr(schedule, table))
     edit = Edit(
-        kind="number", subject=word, role=None, places=places_of(item),
+        kind="number", subject=word, role=None, places=places_of(item), side="in",
+        line=first_line(item),
         text=f"`{word} {getattr(item, field)}` of {item.name} becomes `{word} {value}`",
     )  # fmt: skip
     return Candidate(edit, dataclasses.replace(schedule, **{table: items}), up)

@@ -25,7 +25,7 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
     "SG214": ("add store-commit", "add store-wait", "add wait", "move", "add acquire"),
     "SG215": ("remove store", "remove tma-store"),
     "SG301": ("number empty", "number full", "number count", "number threads", "move",
-              "remove", "executor", "add release", "add arrive", "add sync"),
+              "remove", "executor", "add release", "add advance", "add arrive", "add sync"),
     "SG302": ("bytes", "move", "add load", "add expect", "remove load", "executor"),
     "SG303": ("move", "number full", "number empty", "number count", "add acquire", "remove",
               "add sync"),
@@ -48,21 +48,34 @@ OTHERS = (
 """What is tried after the patterns of the code; other stages only where a code names them."""
 
 
+UNTRIED: Mapping[str, str] = {
+    "SG202": "another K tile or slab of a load or an mma, other bounds of a loop",
+    "SG209": "another K tile of an mma, other bounds of a loop, another guard",
+    "SG211": "other operands and slabs of an mma, other rows of a slot",
+    "SG215": "other rows of an accumulator, another number of replicas",
+    "SG216": "another type or size of a buffer",
+    "SG310": "other bounds of a loop, another guard",
+    "SG503": "another tile, another number of replicas",
+}
+"""What a finding may point to and no edit touches; little time is spent on two edits there."""
+
+
 def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
     """Every single edit by the patterns of the finding's code, what is near its rows first.
 
-    Moves, additions and removals far from the rows come last, since there are many of them.
+    Moves, additions and removals far from the rows come last, since there are many of them, and
+    additions where nobody would write the line after their like.
     The order depends on the schedule and the finding alone.
     """
     patterns = (*GUIDE.get(finding.code, ()), *OTHERS)
     near = _Nearness(finding)
     everything = list(_all(schedule, patterns))
     made = [one for one in everything if _rank(one, patterns) < len(patterns)]
-    keys: list[tuple[bool, int, int, int]] = []
+    keys: list[tuple[bool, int, bool, int, int]] = []
     for number, one in enumerate(made):
         distance = near.of(one)
         far = distance > NEAR and one.edit.kind in ("move", "add", "remove")
-        keys.append((far, _rank(one, patterns), distance, number))
+        keys.append((far, _rank(one, patterns), one.odd, distance, number))
     return [made[key[-1]] for key in sorted(keys)]
 
 

@@ -60,12 +60,24 @@ def with_lines(schedule: Schedule, role: int, items: Sequence[Item]) -> Schedule
     return dataclasses.replace(schedule, roles=roles)
 
 
-def phrase(item: Item) -> str:
-    """A line in words, for the text of an edit."""
+def phrase(items: Items, at: int) -> str:
+    """The line of that number in words, for the text of an edit."""
+    item = items[at]
     if item is None:
-        return "the end of the block"
+        return f"the end of {phrase(items, head_of(items, at))}"
     if isinstance(item, Op):
         return f"`{item.text}`"
     if isinstance(item, Loop):
         return f"`for {item.var} in {item.first}..{item.end}`"
     return f"`if {item.guard}`"
+
+
+def head_of(items: Items, end: int) -> int:
+    """The number of the head of the block that a line closes."""
+    open_blocks: list[int] = []
+    for at, item in enumerate(items[:end]):
+        if item is None:
+            open_blocks.pop()
+        elif not isinstance(item, Op):
+            open_blocks.append(at)
+    return open_blocks[-1]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from schedgen.fixes.edits import Candidate, Edit, Kind, places_of
-from schedgen.fixes.lines import Item, Items, flat, phrase, with_lines, without_empty_block
+from schedgen.fixes.edits import Candidate, Edit, Side, first_line, places_of
+from schedgen.fixes.lines import Items, flat, phrase, with_lines, without_empty_block
 from schedgen.fixes.vocabulary import addable
 from schedgen.ir.expr import Compare, Name, atoms
-from schedgen.ir.ops import Load, Op
+from schedgen.ir.ops import Acquire, Commit, Fence, Load, Op, Release, Wait
 from schedgen.ir.schedule import If, Schedule
 
 
@@ -28,12 +28,14 @@ def move_edits(schedule: Schedule) -> Iterator[Candidate]:
                 changed = without_empty_block(changed, min(at, len(changed)))
             op = upper if isinstance(upper, Op) else lower
             assert isinstance(op, Op)
-            way = "below" if op is upper else "above"
-            text = f"{phrase(op)} moves {way} {phrase(lower if op is upper else upper)}"
+            way: Side = "below" if op is upper else "above"
+            anchor = at + 1 if op is upper else at
+            text = f"`{op.text}` moves {way} {phrase(items, anchor)}"
+            side, line = _beside(items, anchor, way)
             subjects = dict.fromkeys(i.keyword for i in (upper, lower) if isinstance(i, Op))
             edit = Edit(
                 kind="move", subject=" and ".join(subjects), text=text, role=role.name,
-                places=places_of(upper, lower),
+                places=places_of(upper, lower), side=side, line=line,
             )  # fmt: skip
             yield Candidate(edit, with_lines(schedule, number, changed), risky=not both)
 
@@ -45,7 +47,11 @@ def remove_edits(schedule: Schedule) -> Iterator[Candidate]:
         for at, op in enumerate(items):
             if isinstance(op, Op):
                 rest = without_empty_block((*items[:at], *items[at + 1 :]), at)
-                yield _line(schedule, number, "remove", op, rest, f"{phrase(op)} goes", (op,))
+                edit = Edit(
+                    kind="remove", subject=op.keyword, text=f"`{op.text}` goes", role=role.name,
+                    places=places_of(op), side="in", line=first_line(op),
+                )  # fmt: skip
+                yield Candidate(edit, with_lines(schedule, number, _fresh(rest, op)))
 
 
 def add_edits(schedule: Schedule, keyword: str) -> Iterator[Candidate]:
@@ -55,19 +61,11 @@ def add_edits(schedule: Schedule, keyword: str) -> Iterator[Candidate]:
         guards = dict.fromkeys(i.guard for i in items if isinstance(i, If) and _of_k(i.guard))
         for op in addable(schedule, role, keyword):
             for at, depth in _gaps(items, op):
-                above = items[at - 1] if at else None
-                beside = (above, items[at] if at < len(items) else None)
-                where = "at the beginning" if not at else f"below {phrase(above)}"
-                yield _line(
-                    schedule, number, "add", op, (*items[:at], op, *items[at:]),
-                    f"{phrase(op)} comes {where}", beside,
-                )  # fmt: skip
+                yield _added(schedule, number, op, at, (op,), f"`{op.text}`")
                 for guard in guards if not depth else ():
                     block = If(guard=guard, body=(op,))
-                    yield _line(
-                        schedule, number, "add", op, (*items[:at], block, op, None, *items[at:]),
-                        f"`if {guard} {{ {op.text} }}` comes {where}", beside,
-                    )  # fmt: skip
+                    text = f"`if {guard} {{ {op.text} }}`"
+                    yield _added(schedule, number, op, at, (block, op, None), text)
 
 
 def _of_k(guard: Compare) -> bool:
@@ -97,14 +95,37 @@ def _text_order(items: Items, op: Op) -> Iterator[tuple[int, int]]:
             depth += -1 if item is None else 0 if isinstance(item, Op) else 1
 
 
-def _line(
-    schedule: Schedule, number: int, kind: Kind, op: Op, items: Items, text: str,
-    beside: tuple[Item, ...],
-) -> Candidate:  # fmt: skip
+def _added(schedule: Schedule, number: int, op: Op, at: int, new: Items, text: str) -> Candidate:
+    """The role with new lines before that of number ``at``."""
+    role = schedule.roles[number]
+    items = flat(role.body)
+    above, below = items[at - 1] if at else None, items[at] if at < len(items) else None
+    side, line = _beside(items, at - 1, "below") if at else ("above", first_line(below))
+    where = f"below {phrase(items, at - 1)}" if at else "at the beginning"
     edit = Edit(
-        kind=kind, subject=op.keyword, text=text, role=schedule.roles[number].name,
-        places=places_of(*beside),
+        kind="add", subject=op.keyword, text=f"{text} comes {where}", role=role.name,
+        places=places_of(above, below), side=side, line=line,
     )  # fmt: skip
-    fresh = tuple(dataclasses.replace(op) if i is op else i for i in items)
-    risky = kind == "add" and isinstance(op, Load)
-    return Candidate(edit, with_lines(schedule, number, fresh), risky=risky)
+    made = with_lines(schedule, number, _fresh((*items[:at], *new, *items[at:]), op))
+    odd = (
+        (isinstance(op, Acquire) and isinstance(above, Fence))
+        or (isinstance(op, Release) and isinstance(below, Wait | Commit))
+        or (isinstance(new[0], If) and isinstance(below, If) and new[0].guard == below.guard)
+    )
+    return Candidate(edit, made, risky=isinstance(op, Load), odd=odd)
+
+
+def _fresh(items: Items, op: Op) -> Items:
+    """The lines with an object of its own for each time that they hold the op."""
+    return tuple(dataclasses.replace(op) if i is op else i for i in items)
+
+
+def _beside(items: Items, anchor: int, side: Side) -> tuple[Side, int | None]:
+    """That side of a line; of the end of a block, which has no place, the other one's other side:
+    above what follows it, below what it follows."""
+    line = first_line(items[anchor])
+    if line is not None:
+        return side, line
+    other = anchor + 1 if side == "below" else anchor - 1
+    there: Side = "above" if side == "below" else "below"
+    return there, first_line(items[other]) if other < len(items) else None

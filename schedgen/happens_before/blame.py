@@ -100,7 +100,9 @@ def ring_byte_count(case: Case, log: BarrierLog, ring: str, use: int, i: Instanc
     """The bytes of a use; where the loads of it leave a slab out, that is the likely fault."""
     _, expected, delivered = declared_contributions(case, log, use)
     finding = byte_count(log.key.name, f"use {use}", expected, delivered, i)
-    left_out = sorted(_all_slabs(case, ring) - _loaded_slabs(case, ring, use))
+    loads = _loads(case, ring, use)
+    finding = replace(finding, loads=tuple(loads))
+    left_out = sorted(_all_slabs(case, ring) - {name for name, _ in loads})
     if expected == case.schedule.ring(ring).stage_bytes and left_out:
         fix = f"load {' and '.join(left_out)} too, or expect {delivered} bytes"
         return replace(finding, fix=fix)
@@ -115,9 +117,9 @@ def _all_slabs(case: Case, ring: str) -> set[str]:
     }
 
 
-def _loaded_slabs(case: Case, ring: str, use: int) -> set[str]:
-    """Slabs of the ring that some load of the use names."""
-    found: set[str] = set()
+def _loads(case: Case, ring: str, use: int) -> list[tuple[str, int]]:
+    """The slab and the bytes of each load of the use, in text order."""
+    found: list[tuple[str, int]] = []
     for i in (i for program in case.matching.replicas for i in program):
         if i.effects.signal is None or not i.effects.signal.delivered:
             continue
@@ -125,7 +127,8 @@ def _loaded_slabs(case: Case, ring: str, use: int) -> set[str]:
             at = access.location
             if isinstance(at, SlotRef) and at.ring == ring and i.use(ring, access.offset) == use:
                 slab = "" if at.slab is None else f"[{i.value(at.slab)}]"
-                found.add(f"{ring}.{at.slot}{slab}")
+                size = case.schedule.ring(ring).slot(at.slot).slab_bytes
+                found.append((f"{ring}.{at.slot}{slab}", size))
     return found
 
 
@@ -138,7 +141,7 @@ def byte_count(name: str, what: str, expected: int, delivered: int, i: Instance)
         else (f"`expect {name} bytes {delivered}`")
     )
     return ByteCount(
-        barrier=name, what=what, expected=expected, delivered=delivered, late=late,
+        barrier=name, what=what, expected=expected, delivered=delivered, loads=(), late=late,
         rows=(row("signal", i),), missing=None, fix=fix,
     )  # fmt: skip
 

@@ -8,10 +8,11 @@ other, counting comes before races, then rank decides.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.progress import ArrivalCount, LappedWait
 from schedgen.happens_before.case import Case, Violation
 
 MEMBERS = 6
@@ -70,6 +71,28 @@ def causes_at(
         if key[0] in _TEXTUAL:
             seen.add((ring_of(key),))
         yield _finding(case, members, also_so)
+
+
+def under_later_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """Without the lapped waits of rings whose arrivals count wrong, which may show at a larger K.
+
+    They are told as what follows from that.
+    """
+    counts = {
+        f.barrier.partition(".")[0]: f for f in reversed(findings) if isinstance(f, ArrivalCount)
+    }
+    kept: list[Finding] = []
+    told: dict[int, list[str]] = {}
+    for f in findings:
+        cause = counts.get(f.barrier.partition(".")[0]) if isinstance(f, LappedWait) else None
+        if cause is None:
+            kept.append(f)
+        else:
+            told.setdefault(id(cause), []).append(f"{f.code} {f.message}, from K = {f.k} on")
+    return [
+        dataclasses.replace(f, consequences=(*told[id(f)], *f.consequences)) if id(f) in told else f
+        for f in kept
+    ]
 
 
 def ring_of(key: tuple[str, ...]) -> str:

@@ -131,7 +131,7 @@ def _late_expect(case: Case, log: BarrierLog, number: int, node: int, amount: in
     i, arrival = case.instance_at(node), case.instance_at(log.phases[number].arrivals[0][0])
     finding = ByteCount(
         barrier=str(log.key), what=f"phase {number}", expected=amount, delivered=0,
-        late=True, rows=(row("expect", i), row("arrival", arrival)),
+        loads=(), late=True, rows=(row("expect", i), row("arrival", arrival)),
         missing=f"{op_phrase(i)} -> an arrival of the phase",
         fix="`expect` announces bytes and arrives at once",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
 from schedgen.happens_before.case import Breach, Case, Past, Violation
-from schedgen.happens_before.causes import causes_at
+from schedgen.happens_before.causes import causes_at, under_later_causes
 from schedgen.happens_before.counting import counting_violations
 from schedgen.happens_before.forking import Stem
 from schedgen.happens_before.limits import limit_findings
@@ -135,7 +135,7 @@ def judge(schedule: Schedule, *, trips: Iterable[int]) -> Verdict:
         reached.append(k_tiles)
     scope = (reached[0], reached[-1]) if reached else (0, -1)
     outcome = Outcome.REFUTED if findings else Outcome.BUDGET if reason else Outcome.CHECKED
-    findings.sort(key=_order)
+    findings = sorted(under_later_causes(findings), key=_order)
     return Verdict(
         outcome=outcome, scope=scope, findings=tuple(findings),
         obligations={code: n for code, n in sorted(checked.items()) if n}, reason=reason,

@@ -151,7 +151,7 @@ def _ring_root(case: Case, w: BarrierWaiting, ref: RingBarrier, use: int) -> tup
             ring=ref.ring, use=use, by=by, waiter=op_phrase(i),
             rows=(row("wait", i), *_release_rows(case, ref)),
             missing=f"release use {use} -> {op_phrase(i)}",
-            fix=_release_fix(case, ref.ring, use),
+            fix=_handed_back(case, silent, ref, use) + _release_fix(case, ref.ring, use),
         )  # fmt: skip
         return finding, "SG308"
     if ref.side == "full" and not (arrivals or expected or delivered):
@@ -176,6 +176,21 @@ def _release_rows(case: Case, ref: RingBarrier) -> Iterator[Row]:
                     label="release", text=op.text, place=op.place, role=role.name, replica=None,
                     k=None, tile=None,
                 )  # fmt: skip
+
+
+def _handed_back(case: Case, silent: list[str], ref: RingBarrier, use: int) -> str:
+    """What the last release without an offset does hand back, where that is not the use."""
+    uses: dict[str, set[int]] = {}
+    for i in (i for program in case.matching.replicas for i in program if i.who in silent[:1]):
+        signal = i.effects.signal
+        if signal is not None and signal.barrier == ref and not signal.offset:
+            line = f"`{i.op.text}`" + (f" in line {i.op.place.line}" if i.op.place else "")
+            uses.setdefault(line, set()).add(i.use(ref.ring, 0))
+    for line, given in reversed(uses.items()):
+        if use not in given:
+            some = f"use {min(given)}" if len(given) == 1 else f"uses {min(given)}..{max(given)}"
+            return f"{line} releases {some} at K = {case.k_tiles}; "
+    return ""
 
 
 def _release_fix(case: Case, ring: str, use: int) -> str:

@@ -40,8 +40,11 @@ def waits_for(program: Program, state: State, actor: int) -> tuple[str, str | No
         number, parity = here.wait
         name, barrier = program.barriers[number][0], state.barriers[number]
         lacks = [f"{barrier.pending} of {barrier.count} arrivals"] if barrier.pending else []
-        lacks += [f"{barrier.bytes} bytes"] if barrier.bytes else []
-        text = f"{name} stays in a phase of parity {parity}, which lacks {' and '.join(lacks)}"
+        lacks += [f"{barrier.bytes} bytes"] if barrier.bytes > 0 else []
+        why = [f"lacks {' and '.join(lacks)}"] if lacks else []
+        if barrier.bytes < 0:
+            why.append(f"got {-barrier.bytes} bytes more than were announced")
+        text = f"{name} stays in a phase of parity {parity}, which {' and '.join(why)}"
         return text + _unreleased(here), name
     if here.groups:
         retired = state.retired[program.actors[actor].team]

@@ -46,13 +46,13 @@ class Retelling:
     def shows(self) -> bool:
         return bool(self.hazards)
 
-    def lines(self) -> Iterator[str]:
-        """The last steps, numbered, then one sentence for each hazard."""
+    def lines(self, *, shown: int | None = SHOWN) -> Iterator[str]:
+        """The last steps (None: all), numbered, then one sentence for each hazard."""
         yield self.title
         count = self.program.k_tiles
         noun = "tile" if count == 1 else "tiles"
         yield f"at K = {count} {noun} (k = {count * self.program.schedule.tile.k})"
-        first = max(len(self.steps) - SHOWN, 0)
+        first = 0 if shown is None else max(len(self.steps) - shown, 0)
         if first:
             yield f"  ... the first {first} steps are left out"
         cells = [self._cells(step) for step in self.steps[first:]]

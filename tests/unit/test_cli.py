@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import schedgen as sg
+from schedgen.ir.ops import Op
+from schedgen.ir.schedule import statements
 from tests.command_line import schedgen
 from tests.refusals import V4, V5, changed
 
@@ -78,7 +80,20 @@ def test_places_without_a_file_count_lines_of_show():
     value = value_of(schedgen("check", "-", "--format", "json", stdin=EARLY), 1)
     assert {p["file"] for f in value["findings"] for p in f["places"]} == {"<stdin>"}
     finding = sg.check(sg.apply(sg.parse(V5), "set-stages{n=5}"), 0).findings[0]
-    assert (finding.rows[0].place.file, finding.rows[0].place.line) == ("hopper_matmul_v5", 4)
+    assert (finding.rows[0].place.file, finding.rows[0].place.line) == ("<text>", 4)
+
+
+def test_what_a_pass_makes_has_no_place_and_what_it_leaves_keeps_its_own():
+    v4 = sg.load("hopper_matmul_v4")
+    made = sg.apply(v4, "overlap-wgmma{in-flight=1}")
+    consumer = made.roles[1]
+    assert consumer.place == v4.roles[1].place
+    ops = [s for s in statements(consumer.body) if isinstance(s, Op)]
+    assert len({id(op) for op in ops}) == len(ops)
+    placed = {op.place.line for op in ops if op.place is not None}
+    text = sg.show(v4).splitlines()
+    assert {text[line - 1].split()[0] for line in placed} <= {op.keyword for op in ops}
+    assert sg.check(made).schedule is made  # nothing is read back a second time
 
 
 @pytest.mark.parametrize(
@@ -181,6 +196,17 @@ def test_run_shows_what_is_wrong():
     assert "WRONG" in result.out
 
 
+def test_a_product_that_is_right_by_luck_is_not_called_wrong(tmp_path):
+    file = Path(__file__).parents[1] / "known_bad" / "sg203_early_release.sched"
+    result = schedgen(
+        "run", file, "--m", 128, "--n", 256, "--k", 320, "--device", "cpu", "--unsafe"
+    )
+    assert result.code == 1
+    assert "right in this order, but a hazard was seen" in result.out
+    assert "WRONG" not in result.out
+    assert "\n  saw overwrite: " in result.out
+
+
 def test_unsafe_run_meets_the_adversaries():
     """A race that a friendly scheduler hides is provoked by the adversarial ones."""
     text = changed(V5, ("wait 1", "wait 2"))
@@ -237,3 +263,27 @@ def test_opt_names_the_schedule_after_its_file(tmp_path):
     assert named.out.startswith("schedule mine\n")
     bad = schedgen("opt", "hopper_matmul_v4", "-p", "set-stages{n=4}", "--name", "1st")
     assert (bad.code, bad.out) == (2, "")
+
+
+def test_a_forgotten_advance_is_told_by_its_cause():
+    """The lapped wait shows at a smaller K, and follows from the second arrival."""
+    text = changed(V5, ("    load tma.B k\n    advance tma\n", "    load tma.B k\n"))
+    findings = value_of(schedgen("check", "-", "--format", "json", stdin=text), 1)["findings"]
+    assert [(f["code"], f["k"]) for f in findings] == [("SG301", 2)]
+    assert findings[0]["consequences"][0].startswith("SG305 ")
+    assert findings[0]["consequences"][0].endswith(", from K = 1 on")
+
+
+def test_a_diff_of_one_name_is_headed_by_the_files(tmp_path):
+    files = [tmp_path / name for name in ("a.sched", "b.sched")]
+    for file, depth in zip(files, (1, 0), strict=True):
+        file.write_text(V5.replace("wait 1", f"wait {depth}"))
+    lines = schedgen("diff", *files, "--width", 60).out.splitlines()
+    assert lines[:2] == [f"- {files[0]}", f"+ {files[1]}"]
+
+
+def test_a_release_says_what_it_hands_back():
+    text = V5.replace("release tma.empty lag 1", "release tma.empty")
+    assert "`release tma.empty` in line 42 releases use 1 at K = 1; " in schedgen(
+        "check", "-", "--no-suggest", stdin=text
+    ).out  # fmt: skip

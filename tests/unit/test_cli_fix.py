@@ -99,16 +99,61 @@ def test_a_file_that_cannot_be_written_is_said(deep):
     assert "error[SG115]" in result.err
 
 
+def test_an_output_without_fix_is_refused(deep, tmp_path):
+    result = schedgen("check", deep, "-o", tmp_path / "new.sched")
+    assert (result.code, result.out) == (2, "")
+    assert "-o goes with --fix" in result.err
+    assert not (tmp_path / "new.sched").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("emit",), ("opt", "-p", "set-stages{n=4}"), ("limits",), ("trace",),
+     ("predict", "--shape", "512x512x512"),
+     ("run", "--m", "128", "--n", "256", "--k", "64", "--device", "cpu")],
+)  # fmt: skip
+def test_every_refusal_of_a_file_ends_with_the_way_to_a_repair(deep, command):
+    verb, *options = command
+    result = schedgen(verb, deep, *options)
+    assert result.code == 1
+    if verb == "opt":  # what the passes made stands in no file
+        assert "--fix" not in result.err
+        assert f"tma.A, 4 stages                 {deep}:6\n" in result.err
+        return
+    assert result.err.splitlines()[-1] == f"`schedgen check {deep} --fix` searches for a repair"
+    assert verb == "trace" or " | " in result.err
+
+
+def test_what_passes_change_keeps_its_place_in_the_file(tmp_path):
+    file = tmp_path / "v5.sched"
+    file.write_text(f"# one line more\n{V5}")
+    result = schedgen("opt", file, "-p", "set-stages{n=6}")
+    assert result.code == 1
+    assert f"    ring : tma  {file}:5\n" in result.err
+
+
 def test_json_carries_the_fix(deep):
     value = json.loads(schedgen("check", deep, "--format", "json").out)
     fix = value["fix"]
-    assert set(fix) == {"edits", "text", "layout_kept", "verdict", "certificate", "judged"}
+    assert set(fix) == {"edits", "notes", "text", "layout_kept", "verdict", "certificate", "judged"}
     assert (fix["verdict"], fix["layout_kept"]) == ("proved", True)
     (edit,) = fix["edits"]
-    assert set(edit) == {"kind", "subject", "text", "role", "places"}
+    assert set(edit) == {"kind", "subject", "text", "role", "places", "side", "line"}
+    assert (edit["side"], edit["line"]) == ("in", edit["places"][0]["line"])
     assert (edit["kind"], edit["subject"], edit["role"]) == ("depth", "wait", "consumer")
     assert fix["text"] == deep.read_text().replace("wait 2", "wait 1")
     assert fix["certificate"]["explicit"] == 18
+
+
+def test_a_fix_that_costs_the_overlap_says_so_everywhere():
+    file = Path(__file__).parents[1] / "known_bad" / "sg203_early_release.sched"
+    note = "no wgmma group stays in flight in the loop any more"
+    assert f"    note : {note}\n" in schedgen("check", file).out
+    assert f"\nnote: {note}\n" in schedgen("check", file, "--fix", "-o", os.devnull).out
+    assert json.loads(schedgen("check", file, "--format", "json").out)["fix"]["notes"] == [note]
+    log = json.loads(schedgen("check", file, "--format", "sarif").out)
+    fix = log["runs"][0]["results"][0]["fixes"][0]
+    assert fix["description"]["text"].endswith(f"proved for every K; note: {note}")
 
 
 def test_json_with_fix_stands_alone_and_the_file_is_repaired(deep):

@@ -9,6 +9,7 @@ import pytest
 import schedgen as sg
 from schedgen.machine import HazardKind, ReplayError, Step, replay
 from tests.command_line import schedgen
+from tests.refusals import V5
 
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 
@@ -135,9 +136,9 @@ def without(*keys):
 @pytest.mark.parametrize(
     ("text", "arguments", "says"),
     [
-        ("schedule", (), "standard input is no JSON"),
-        ("[" * 100_000, (), "standard input is no JSON"),
-        (b"\xff", (), "standard input is no JSON"),
+        ("schedule", (), "standard input is no schedule and no JSON"),
+        ("[" * 100_000, (), "standard input is no schedule and no JSON"),
+        (b"\xff", (), "standard input is no schedule and no JSON"),
         ("[1]", (), "this is not the JSON of `schedgen check`"),
         ("{}", (), "the JSON has no text of a schedule"),
         (GOOD, (), "the JSON has no findings: there is nothing to replay"),
@@ -157,6 +158,32 @@ def test_bad_input_is_one_sentence(text, arguments, says):
     assert (result.code, result.out) == (2, "")
     assert says in result.err
     assert result.err.count("\n") == 1
+
+
+def test_a_schedule_is_judged_and_its_finding_replayed():
+    file = KNOWN_BAD / "sg203_early_release.sched"
+    result = schedgen("replay", file)
+    assert (result.code, result.out.splitlines()) == (0, told("sg203_early_release"))
+    assert schedgen("replay", "-", stdin=file.read_text()).out.splitlines()[-1].startswith("overw")
+    whole = schedgen("replay", file, "--all").out.splitlines()
+    assert not [line for line in whole if "left out" in line]
+    assert len(whole) == len(result.out.splitlines()) + 17 - 1
+
+
+def test_a_schedule_without_findings_has_nothing_to_replay():
+    result = schedgen("replay", "hopper_matmul_v5")
+    assert (result.code, result.out) == (2, "")
+    assert "proved for every K" in result.err
+    assert "there is nothing to replay" in result.err
+
+
+def test_bytes_too_many_are_said_as_such(tmp_path):
+    file = tmp_path / "few.sched"
+    file.write_text(V5.replace("49152", "40960"))
+    result = schedgen("replay", file)
+    assert "which got 8192 bytes more than were announced" in result.out
+    assert "(tma.A[0] 8192, tma.A[1] 8192, tma.B 32768)" in result.out
+    assert "-8192" not in result.out
 
 
 def test_a_missing_file_is_one_sentence(tmp_path):

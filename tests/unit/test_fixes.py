@@ -12,6 +12,7 @@ from schedgen.fixes.guide import GUIDE, single_edits
 from schedgen.fixes.intent import Intent
 from schedgen.fixes.lines import flat, nested, without_empty_block
 from schedgen.fixes.moves import add_edits, move_edits, remove_edits
+from schedgen.fixes.overlap import MOST, groups_in_flight
 from schedgen.fixes.vocabulary import _MAKERS
 from schedgen.ir import ops
 from schedgen.machine import adversaries, execute
@@ -87,7 +88,7 @@ def test_what_has_no_small_repair_gets_none(name):
 def test_a_proved_schedule_needs_none():
     v5 = sg.load("hopper_matmul_v5")
     assert sg.suggest_fix(v5) is None
-    assert search(v5, sg.check(v5), FULL) == NoFix(judged=0, complete=True)
+    assert search(v5, sg.check(v5), FULL) == NoFix(judged=0, complete=True, untried=None)
 
 
 def test_the_same_at_every_call():
@@ -99,11 +100,96 @@ def test_the_same_at_every_call():
 
 def test_a_budget_ends_the_search_and_says_so():
     schedule = bad("sg203_wait_two")
-    little = Budget(candidates=500, proofs=5, ops=300, first_edits=0, second_edits=0)
+    little = Budget(candidates=500, proofs=5, ops=300, first_edits=0, second_edits=0, more=0)
     found = search(schedule, sg.check(schedule), little)
     assert isinstance(found, NoFix)
     assert not found.complete
     assert "the budget was spent" in found.text
+
+
+# --- among proved edits, the one that keeps most groups in flight
+GUARDED = changed(
+    V5,
+    (V5[V5.index("  if K > 0 {\n    acquire") : V5.index("  for k in 1..K {")], ""),
+    ("for k in 1..K", "for k in 0..K"),
+    ("    release tma.empty lag 1\n    advance tma\n",
+     "    if k > 0 {\n      release tma.empty lag 1\n    }\n    advance tma\n"),
+)  # fmt: skip
+
+
+def test_the_guarded_form_of_v5_is_proved():
+    assert sg.check(sg.parse(GUARDED)).outcome is sg.Outcome.PROVED
+
+
+@pytest.mark.parametrize("text", [V5, GUARDED])
+@pytest.mark.parametrize("depth", [2, 3, 9])
+def test_the_overlap_is_kept_where_a_depth_keeps_it(text, depth):
+    fix = sg.suggest_fix(sg.parse(text.replace("wait 1", f"wait {depth}")))
+    assert [e.text for e in fix.edits] == [f"`wait {depth}` becomes `wait 1`"]
+    assert fix.notes == ()
+
+
+def test_a_repair_without_overlap_says_so():
+    fix = sg.suggest_fix(bad("sg203_early_release"))
+    assert fix.notes == ("no wgmma group stays in flight in the loop any more",)
+
+
+def test_stages_are_not_paid_for_groups_in_flight():
+    """An acquire of the next use keeps two groups, and leaves a stage unused."""
+    fix = sg.suggest_fix(bad("sg203_second_loop_waits_for_less"))
+    assert [e.text for e in fix.edits] == ["`wait 1` becomes `wait 0`"]
+
+
+def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
+    v5 = sg.parse(V5)
+    assert groups_in_flight(v5) == 1
+    drained = changed(V5, ("    wait 1\n", "    wait 1\n    wait 0\n"))
+    assert groups_in_flight(sg.parse(drained)) == 0
+    twice = changed(V5, ("    commit\n    wait 1\n", "    commit\n    commit\n    wait 1\n"))
+    assert groups_in_flight(sg.parse(twice)) == 0  # the second group is empty
+    assert groups_in_flight(sg.parse(changed(V5, ("    wait 1\n", "")))) == MOST
+    assert groups_in_flight(sg.load("hopper_matmul_v4")) == 0
+
+
+# --- where a line is put, and how that is said
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("    load tma.B k\n    advance tma\n", "    load tma.B k\n",
+         "`advance tma` comes below `load tma.B k` (producer, below line 15)"),
+        ("  wait 0\n  if K > 0 {\n    release tma.empty lag 1\n  }\n", "  wait 0\n",
+         "`if K > 0 { release tma.empty lag 1 }` comes below `wait 0` (consumer, below line 40)"),
+        ("  wait 0\n", "",
+         "`wait 0` comes below the end of `if K > 0` (consumer, above line 43)"),
+        ("    mma acc, tma.A[self], tma.B, 0\n    commit\n",
+         "    mma acc, tma.A[self], tma.B, 0\n",
+         "`commit` comes below `mma acc, tma.A[self], tma.B, 0` (consumer, below line 27)"),
+        ("    commit\n    wait 1\n", "    wait 1\n    commit\n",
+         "`wait 1` moves below `commit` (consumer, below line 36)"),
+    ],
+)  # fmt: skip
+def test_the_line_is_the_one_beside_which_the_op_is_put(old, new, says):
+    assert sg.suggest_fix(sg.parse(changed(V5, (old, new)))).text == says
+
+
+def test_a_missing_acquire_is_put_above_the_fence():
+    fix = sg.suggest_fix(bad("sg201_no_acquire_of_full"))
+    assert fix.schedule == sg.parse(V5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "untried"),
+    [
+        ("load tma.B k", "load tma.B 0", "another K tile"),
+        ("for k in 1..K", "for k in 0..K", "other bounds of a loop"),
+    ],
+)
+def test_what_no_edit_touches_is_said(old, new, untried):
+    schedule = sg.parse(changed(V5, (old, new)))
+    found = search(schedule, sg.check(schedule), FULL)
+    assert isinstance(found, NoFix)
+    assert untried in found.text.partition("; never tried: ")[2]
+    assert found.judged < 150
 
 
 def test_a_fix_is_frozen():

@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "markup", "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit",
     "build", "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison",
-    "fixes", "sarif", "trips", "api", "reprs", "testing", "terminal", "doctor", "completion",
+    "fixes", "sarif", "trips", "wording", "api", "reprs", "testing", "terminal", "refusing",
+    "doctor", "completion",
     "bench", "forecast", "pictures", "checking", "explaining", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
