@@ -39,16 +39,21 @@ def sarif_log(
 
 
 def ill_formed_log(error: IllFormed, *, source: str, version: str) -> dict[str, Any]:
-    """The log of a text that is no schedule: one result."""
-    result: dict[str, Any] = {
-        "ruleId": error.code,
-        "ruleIndex": 0,
-        "level": "error",
-        "message": {"text": error.message},
-        "locations": [_location(error.place, source)],
-        "relatedLocations": [],
-    }
-    return _log([error.code], [result], source, version)
+    """The log of a text that is no schedule: a result for each thing that is wrong with it."""
+    errors = (error, *error.others)
+    codes = sorted({each.code for each in errors})
+    results: list[dict[str, Any]] = [
+        {
+            "ruleId": each.code,
+            "ruleIndex": codes.index(each.code),
+            "level": "error",
+            "message": {"text": each.message + (f"; {each.help}" if each.help else "")},
+            "locations": [_location(each.place, source)],
+            "relatedLocations": [],
+        }
+        for each in errors
+    ]
+    return _log(codes, results, source, version)
 
 
 def _log(

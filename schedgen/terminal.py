@@ -18,12 +18,10 @@ from schedgen import api
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
-from schedgen.plugins import conflict, offers, pass_of, summary
 from schedgen.reprs import findings_styled
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
-    from schedgen.pipeline import Pass
     from schedgen.running import RunResult
 
 
@@ -125,30 +123,6 @@ def print_findings(text: str) -> None:
     Console(highlight=False, soft_wrap=True).print(findings_styled(text), end="")
 
 
-def pass_line(name: str, cls: type[Pass]) -> str:
-    """A pass in `schedgen list`."""
-    keeps = ", ".join(sorted(cls.keeps)) or "nothing"
-    return f"pass    {name}  {summary(cls)} Keeps {keeps}."
-
-
-def plugin_lines() -> Iterator[tuple[str | None, str | None]]:
-    """A line for each thing that other distributions offer, or what is wrong with it."""
-    for group in ("schedgen.kernels", "schedgen.passes"):
-        found = offers(group)
-        for offer in found:
-            try:
-                fault = conflict(offer, found)
-                if fault is not None:
-                    raise fault
-                if group == "schedgen.kernels":
-                    line = f"kernel  {offer.name}  {summary(offer.loaded())}"
-                else:
-                    line = pass_line(offer.name, pass_of(offer))
-                yield f"{line}   ({offer.provider})", None
-            except IllFormed as error:
-                yield None, str(error)
-
-
 def build_text(report: BuildReport) -> str:
     """The numbers of a build, one line each, and what is wrong with it."""
     hgmma = ", ".join(f"{shape} x{count}" for shape, count in report.hgmma)
@@ -214,8 +188,12 @@ def status() -> Iterator[Callable[[str], None] | None]:
         yield lambda text: line.update(Text(text))
 
 
-def run_text(result: RunResult) -> str:
-    head = f"{result.m} x {result.n} x {result.k} on {result.device} ({result.why})"
+def run_text(result: RunResult, *, tile_k: int) -> str:
+    """Sizes in elements, and k also in K tiles; then whether the product is right."""
+    turns = -(-result.k // tile_k)
+    sizes = f"{result.m} x {result.n} x {result.k}"
+    tiles = f"{turns} K tile{'' if turns == 1 else 's'} of {tile_k}"
+    head = f"{sizes} elements, {tiles}, on {result.device} ({result.why})"
     verdict = "right" if result.ok else "WRONG"
     lines = [f"{head}: {verdict}, relative error {result.error:.3g} against float64"]
     lines += [f"  saw {hazard}" for hazard in result.hazards[:10]]

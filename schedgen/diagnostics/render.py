@@ -38,13 +38,13 @@ def _lines(f: Finding, tile_k: int, source: Sequence[str], fix: str) -> Iterator
     yield from excerpt(next((r for r in reversed(rows) if r.role), None), source)
     smallest = "" if f.k is None else f"smallest K = {tiles(f.k, tile_k)}"
     if f.missing is not None:
-        yield _labelled("missing", f"{f.missing}      {smallest}".rstrip())
+        yield labelled("missing", f"{f.missing}      {smallest}".rstrip())
     elif smallest:
-        yield _labelled("shown at", smallest)
+        yield labelled("shown at", smallest)
     also = [*(f"{row.text} of {row.who}, {row.place}" for row in left_out), *f.also]
     yield from _some("also", also)
     yield from _some("so", f.consequences)
-    yield _labelled("help", f"{fix}    (schedgen explain {f.code})")
+    yield labelled("help", f"{fix}    (schedgen explain {f.code})")
 
 
 def _rows(rows: Sequence[Row]) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _rows(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         cells = [f"{row.text:<{op_width}}", str(row.place or "").ljust(place_width)]
         cells += [f"{row.who:<{who_width}}", row.when]
-        yield _labelled(row.label, "  ".join(cells).rstrip())
+        yield labelled(row.label, "  ".join(cells).rstrip())
 
 
 def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
@@ -74,12 +74,13 @@ def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
 
 def _some(label: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts[:MOST_SAID]:
-        yield _labelled(label, text)
+        yield labelled(label, text)
     if len(texts) > MOST_SAID:
-        yield _labelled(label, f"{len(texts) - MOST_SAID} more (`--format json` has all)")
+        yield labelled(label, f"{len(texts) - MOST_SAID} more (`--format json` has all)")
 
 
-def _labelled(label: str, text: str) -> str:
+def labelled(label: str, text: str) -> str:
+    """A row: its part in the story, and what it says."""
     return f"{label:>{LABEL_WIDTH}} : {text}"
 
 

@@ -149,7 +149,7 @@ def without(*keys):
         (without("findings", 0, "witness", 0, "seq"), (), "a step of the witness lacks its role"),
         (without("findings", 0, "k"), (), "the finding holds for every K and has no witness"),
         (BAD.replace('"seq": ', '"seq": 9'), (), "the witness does not fit its schedule: step 0"),
-        (BAD.replace('"text": "schedule', '"text": "scedule'), (), "error[SG101]"),
+        (BAD.replace('"text": "schedule', '"text": "scedule'), (), "SG101 syntax-error: "),
     ],
 )
 def test_bad_input_is_one_sentence(text, arguments, says):

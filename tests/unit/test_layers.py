@@ -9,8 +9,9 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit", "build",
     "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison", "fixes",
-    "sarif", "api", "reprs", "testing", "terminal", "doctor", "completion", "bench", "forecast",
-    "pictures", "checking", "explaining", "cli",
+    "sarif", "missing", "provenance", "api", "reprs", "testing", "terminal", "doctor",
+    "completion", "options", "bench", "forecast", "pictures", "checking", "demo", "explaining",
+    "listing", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip
