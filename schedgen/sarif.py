@@ -102,8 +102,7 @@ def _markdown(text: str) -> str:
 
 def _result(f: Finding, rule: int, source: str, fixes: list[dict[str, Any]]) -> dict[str, Any]:
     placed = [row for row in f.rows if row.place is not None]
-    acting = [row for row in placed if row.role] or placed
-    main = acting[-1:]
+    main = [row for row in placed if row == f.main][-1:]
     result: dict[str, Any] = {
         "ruleId": f.code,
         "ruleIndex": rule,

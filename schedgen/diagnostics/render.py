@@ -35,7 +35,8 @@ def _lines(f: Finding, tile_k: int, source: Sequence[str], fix: str) -> Iterator
     left_out = acting[MOST_ROWS:]
     rows = [row for row in f.rows if row not in left_out]
     yield from _rows(rows)
-    yield from excerpt(next((r for r in reversed(rows) if r.role), None), source)
+    shown = f.main if f.main in rows else next((r for r in reversed(rows) if r.role), None)
+    yield from excerpt(shown, source)
     smallest = "" if f.k is None else f"smallest K = {tiles(f.k, tile_k)}"
     if f.missing is not None:
         yield labelled("missing", f"{f.missing}      {smallest}".rstrip())

@@ -156,3 +156,31 @@ def test_a_repair_of_what_passes_made_is_printed():
     told = schedgen("check", "hopper_matmul_v5", "-p", "set-stages{n=5}", "--fix")
     assert told.code in (0, 1)
     assert "wrote" not in told.err
+
+
+DISAGREEMENTS = [
+    (("rows 64*i", "rows 32*i"), "slot", "write `rows 64*i`"),
+    (("f32 64x256", "f32 64x128"), "acc", "the accumulator 128 columns of the tile's 256"),
+    (("f16 64x64 ", "f16 64x32 "), "slot", "give the slot 64 columns"),
+    (("rows 64*self", "rows 32*self"), "acc", "slabs begin at rows 0, 64"),
+    (("tma.A[self]", "tma.A[0]"), "mma", "the accumulator's box, A[self]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("edit", "label", "help"), DISAGREEMENTS, ids=[d[2] for d in DISAGREEMENTS]
+)
+def test_an_mma_that_does_not_fit_points_to_what_disagrees(edit, label, help):
+    verdict = sg.check(sg.parse(changed(V5, edit)), k=(0, 1))
+    found = next(f for f in verdict.findings if f.code == "SG211")
+    assert found.main.label == label
+    assert help in found.fix
+
+
+def test_a_slot_that_is_too_wide_names_its_bytes_and_the_way_out():
+    wide = [("f16 64x64 ", "f16 64x128 "), ("f16 256x64", "f16 256x128"), ("k 64", "k 128"),
+            ("bytes 49152", "bytes 98304"), ("stages 4", "stages 2")]  # fmt: skip
+    verdict = sg.check(sg.parse(changed(V5, *wide)), k=(0, 1))
+    found = next(f for f in verdict.findings if f.code == "SG502")
+    assert "128 x f16 = 256 bytes" in found.message
+    assert "`k 64`" in found.fix
