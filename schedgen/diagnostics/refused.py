@@ -30,7 +30,16 @@ def _lines(error: IllFormed) -> Iterator[str]:
         yield labelled("at", f"{error.place}:{error.place.column}")
     lines = [line if len(line) <= WIDEST else f"{line[:WIDEST]}..." for line in error.lines]
     yield from excerpt(marked(error, lines), lines)
-    yield labelled("help", f"{error.help or advice(error.code)}    (schedgen explain {error.code})")
+    pointer = f"schedgen explain {error.code}"
+    way = _way_out(error)
+    yield labelled("help", f"{way}    ({pointer})" if way else pointer)
+
+
+def _way_out(error: IllFormed) -> str:
+    """Its own, else what the page of its code says to do about a place in a text."""
+    if error.help is not None or error.place is None or error.code not in CATALOG:
+        return error.help or ""
+    return advice(error.code)
 
 
 def marked(error: IllFormed, lines: Sequence[str]) -> Row | None:
@@ -66,10 +75,9 @@ def _json(error: IllFormed) -> dict[str, Any]:
         **place_json(error.place), "label": "here", "role": "", "replica": None,
         "op": "" if row is None else row.text, "k": None, "tile": None,
     }  # fmt: skip
-    is_ours = error.code in CATALOG
     return {
         "code": error.code,
-        "name": CATALOG[error.code].name if is_ours else "",
+        "name": CATALOG[error.code].name if error.code in CATALOG else "",
         "message": error.message,
         "k": None,
         "role": None,
@@ -77,5 +85,5 @@ def _json(error: IllFormed) -> dict[str, Any]:
         "witness": [],
         "also": [],
         "consequences": [],
-        "fix": error.help or (advice(error.code) if is_ours else ""),
+        "fix": _way_out(error),
     }

@@ -66,7 +66,7 @@ def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
     for number in range(max(at - 1, 0), min(at + 3, len(source) - (not source[-1]))):
         yield f"{number + 1:>{LABEL_WIDTH}} | {source[number]}".rstrip()
         if number == at:
-            start = row.place.column - 1
+            start = max(source[at].find(row.text, row.place.column - 1), row.place.column - 1)
             line = source[at].partition("#")[0].rstrip()
             mark = "^" * (len(line) - start if row.text not in line else len(row.text))
             before = "".join("\t" if c == "\t" else " " for c in source[at][:start])

@@ -327,7 +327,7 @@ def _names_are_in_scope(s: Schedule) -> Iterator[Objection]:
         for atom in atoms(expr):
             if isinstance(atom, Name) and atom.name not in scope:
                 may = ", ".join(f"`{n}`" for n in sorted(scope)) or "numbers only"
-                message = f"{where} uses `{atom.name}`, which has no value here (may use: {may})"
+                message = f"`{atom.name}` has no value in {where} (may use: {may})"
                 yield message, place, did_you_mean(atom.name, scope)
 
 
