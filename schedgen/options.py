@@ -30,10 +30,10 @@ PIPELINE = click.option(
 
 def size(dim: str, *, default: int | None) -> Callable[[Any], Any]:
     """``--m``, ``--n`` or ``--k``; one that has no default must be given."""
-    return click.option(
-        f"--{dim}", type=int, default=default, required=default is None, show_default=True,
-        help=f"{dim} of the problem, in elements",
-    )  # fmt: skip
+    help = f"{dim} of the problem, in elements"
+    if default is None:  # to click a default of None would be one, too
+        return click.option(f"--{dim}", type=int, required=True, help=help)
+    return click.option(f"--{dim}", type=int, default=default, show_default=True, help=help)
 
 
 def given(source: str, pipeline: str | None) -> Schedule:

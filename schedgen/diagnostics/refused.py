@@ -11,7 +11,7 @@ from schedgen.diagnostics.finding import Row
 from schedgen.diagnostics.render import excerpt, labelled, place_json
 from schedgen.ir.problems import IllFormed
 
-WIDEST = 100
+WIDEST = 80
 """Letters of a line that an excerpt shows."""
 
 
