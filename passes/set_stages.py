@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from schedgen.diagnostics.finding import Finding
-from schedgen.diagnostics.target import LagNeedsStages, NothingToRewrite, SizesDoNotFit
+from schedgen.diagnostics.target import LagNeedsStages, SizesDoNotFit
 from schedgen.happens_before.kept import Keep
 from schedgen.ir.ops import Load
+from schedgen.ir.problems import did_you_mean
 from schedgen.ir.schedule import Schedule, ops_of
 from schedgen.passes.retime import is_release, released_ring
 from schedgen.passes.rewriting import refuse, touches_side
@@ -39,9 +40,8 @@ class SetStages(Pass):
         rings = {r.name for r in schedule.rings if self.ring in (None, r.name)}
         if not rings:
             reason = f"there is no ring `{self.ring}`" if self.ring else "there is no ring"
-            yield NothingToRewrite(
-                pass_name=self.text, reason=reason, rows=(), missing=None, fix="name a ring"
-            )
+            near = did_you_mean(self.ring or "", [r.name for r in schedule.rings])
+            yield self.nothing_to_rewrite(reason, fix=near or "name a ring")
         lag, ahead = _greatest_lag(schedule, rings), _greatest_ahead(schedule, rings)
         least = max(lag + 1, ahead)
         if self.n < least:

@@ -26,8 +26,10 @@ from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import ELEMENT_BYTES, Schedule, expect_schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
+from schedgen.missing import unreadable
 from schedgen.pipeline import Pass, parse_pipeline
-from schedgen.plugins import KnownPasses, kernel_names, kernel_of_plugin
+from schedgen.plugins import KnownPasses, kernel_of_plugin
+from schedgen.provenance import command, origin
 from schedgen.trips import Trips, span
 from schedgen.wording import findings_text as findings_text
 from schedgen.wording import verdict_line, verdict_text
@@ -64,8 +66,12 @@ class CannotEmit(Exception):
 
 def parse(text: str, *, name: str = "<text>") -> Schedule:
     """The well-formed schedule of a text.  Raises `IllFormed` (SG1xx)."""
-    schedule = parse_text("\n".join(lines_of(text)), file=name)
-    verify(schedule)
+    lines = lines_of(text)
+    try:
+        schedule = parse_text("\n".join(lines), file=name)
+        verify(schedule)
+    except IllFormed as error:
+        raise error.within(lines) from None
     return schedule
 
 
@@ -91,10 +97,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError:
         raise IllFormed(code="SG115", message=f"`{path}` is not text", place=None) from None
     except (OSError, ValueError) as error:
-        known = ", ".join(kernel_names())
-        reason = getattr(error, "strerror", None) or str(error)
-        message = f"`{path}` is no kernel ({known}) and cannot be read: {reason}"
-        raise IllFormed(code="SG115", message=message, place=None) from None
+        raise unreadable(path, error) from None
 
 
 def placed(schedule: Schedule) -> Schedule:
@@ -102,6 +105,7 @@ def placed(schedule: Schedule) -> Schedule:
 
     Raises `IllFormed` for a value that was built wrong.
     """
+    expect_schedule(schedule)
     verify(schedule)
     if schedule.source is not None or has_places(schedule):
         return schedule
@@ -253,9 +257,11 @@ def replay_finding(value: object, number: int = 1) -> Retelling:
 
 
 def emit(
-    schedule: Schedule, *, static_k: bool = False, unsafe: bool = False, made_by: str | None = None
-) -> str:
-    """The tilus kernel as Python source.
+    schedule: Schedule, *, static_k: bool = False, unsafe: bool = False,
+    made_by: str | None = None, made_from: str | None = None,
+) -> str:  # fmt: skip
+    """The tilus kernel as Python source; its header says what it was ``made_by``, and with which
+    command: ``made_from`` is that command's INPUT and ``-p``, found out where it is None.
 
     Raises `Refused` for a schedule that was not proved (``unsafe`` writes the finding into the
     header instead), `CannotEmit` (SG504) for constructs without a tilus form.
@@ -269,28 +275,10 @@ def emit(
         return emit_tilus(
             schedule, static_k=static_k, made_by=made_by or origin(schedule),
             verdict=verdict_line(verdict, tile_k=step), finding=finding,
-            regenerate=_command(schedule, static_k=static_k, unsafe=unsafe),
+            regenerate=command(schedule, made_from, static_k=static_k, unsafe=unsafe),
         )  # fmt: skip
     except EmitUnsupported as error:
         raise CannotEmit(_unsupported(error)) from error
-
-
-def _command(schedule: Schedule, *, static_k: bool, unsafe: bool) -> str:
-    known = schedule.name in KERNELS and kernel_schedule(schedule.name) == schedule
-    source = schedule.source or ""
-    is_program = source.endswith(".py")  # built there; no input of the command line
-    what = schedule.name if known else f"{schedule.name}.sched" if is_program else source
-    what = what or f"{schedule.name}.sched"
-    flags = [flag for flag, on in (("--static-k", static_k), ("--unsafe", unsafe)) if on]
-    return " ".join(["schedgen emit", what, *flags])
-
-
-def origin(schedule: Schedule) -> str:
-    """How a schedule came to be, for the header of its kernel."""
-    kernel = KERNELS.get(schedule.name)
-    if kernel is not None and kernel_schedule(schedule.name) == schedule:
-        return kernel.name if kernel.base is None else f"{kernel.base} -p '{kernel.pipeline}'"
-    return schedule.source or f"the schedule {schedule.name}"
 
 
 def _unsupported(error: EmitUnsupported) -> TargetCannotSay:

@@ -21,6 +21,7 @@ from schedgen.ir.printer import to_text
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
+from schedgen.options import given, print_json
 from schedgen.plugins import kernel_of_plugin
 from schedgen.terminal import deliver, given_text, print_findings, room, write
 
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class Source:
     """A schedule with the text that its places count lines of.
 
-    ``path`` is the file that a repair may be written to, None for a kernel's name, a pipe or
-    standard input.
+    ``path`` is the file that a repair may be written to, None for a kernel's name, a pipe,
+    standard input, and what passes made.
     """
 
     name: str
@@ -42,8 +43,11 @@ class Source:
     path: Path | None
 
 
-def read_source(name: str) -> Source:
-    """The schedule that INPUT names.  Raises `IllFormed`."""
+def read_source(name: str, pipeline: str | None) -> Source:
+    """The schedule that INPUT names, after the passes of -p.  Raises `IllFormed`."""
+    if pipeline is not None:
+        schedule = given(name, pipeline)
+        return Source(name=name, schedule=schedule, text=to_text(schedule), path=None)
     if name in KERNELS or (name != "-" and kernel_of_plugin(name) is not None):
         schedule = api.load(name)
         return Source(name=name, schedule=schedule, text=to_text(schedule), path=None)
@@ -152,12 +156,16 @@ def apply_fix(
 
 
 def verdict_json(
-    schedule: Schedule, verdict: Verdict, source: str, repair: Repair | None = None
-) -> dict[str, Any]:
+    schedule: Schedule, verdict: Verdict, source: str, pipeline: str | None = None,
+    repair: Repair | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """The JSON of `check`: a contract that scripts depend on."""
     proof = verdict.certificate
     return {
-        "schedule": {"name": schedule.name, "source": source, "text": to_text(schedule)},
+        "schedule": {
+            "name": schedule.name, "source": source, "pipeline": pipeline,
+            "text": to_text(schedule),
+        },
         "verdict": str(verdict.outcome),
         "scope": {"k": "all" if proof is not None else list(verdict.scope)},
         "reason": verdict.reason,
@@ -166,7 +174,7 @@ def verdict_json(
         "findings": [finding_json(f) for f in verdict.findings],
         "fix": repair and _repair_json(repair),
         "version": __version__,
-    }
+    }  # fmt: skip
 
 
 def _repair_json(repair: Repair) -> dict[str, Any]:
@@ -208,10 +216,10 @@ def check_sarif(source: Source, verdict: Verdict, repair: Repair | None) -> dict
     return log
 
 
-def read_for_check(name: str, style: str) -> Source:
+def read_for_check(name: str, pipeline: str | None, style: str) -> Source:
     """What INPUT names; in the style ``sarif`` a text that is no schedule is printed as a log."""
     try:
-        return read_source(name)
+        return read_source(name, pipeline)
     except IllFormed as error:
         if style == "sarif" and error.code in CATALOG:
             from schedgen.sarif import ill_formed_log
@@ -253,8 +261,3 @@ def _judged(schedule: Schedule, source: str) -> object:
         message = f"{schedule.name}: {line}: there is nothing to replay"
         raise IllFormed(code="SG116", message=message, place=None)
     return verdict_json(schedule, verdict, source)
-
-
-def print_json(value: object) -> None:
-    """A value, alone on standard output."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

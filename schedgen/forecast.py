@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from schedgen import api
 from schedgen.happens_before.judge import Outcome
+from schedgen.options import FORMAT, INPUT, PIPELINE, Verb, given, print_json
 from schedgen.refusing import refuse
-from schedgen.terminal import EXIT, read, stop
+from schedgen.terminal import EXIT, stop
 
 
-@click.command()
-@click.argument("source", metavar="INPUT")
-@click.option("-p", "--pipeline", help="predict what these passes make of it; quote it")
+@click.command(cls=Verb)
+@INPUT
+@PIPELINE
 @click.option("--shape", required=True, metavar="MxNxK", help="in elements, such as 8192x8192x8192")
 @click.option("--clock", type=click.FloatRange(0, min_open=True), help="GHz, for the milliseconds")
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text",
-              show_default=True)  # fmt: skip
+@FORMAT
 def predict(source: str, pipeline: str | None, shape: str, clock: float | None, style: str) -> None:
     """Say how long a proved schedule takes on an H200, and what limits it; needs no GPU."""
     from schedgen.predict import CannotPredict
     from schedgen.predict.text import prediction_json, prediction_text, shape_of
 
-    schedule = read(source)
-    if pipeline is not None:
-        schedule = api.apply(schedule, pipeline)
+    schedule = given(source, pipeline)
     try:
         found = api.predict(schedule, shape=shape_of(shape), clock=clock)
     except api.Refused as error:
@@ -34,6 +30,6 @@ def predict(source: str, pipeline: str | None, shape: str, clock: float | None, 
     except CannotPredict as error:
         stop(f"no prediction for {schedule.name}: {error}", EXIT[Outcome.UNSUPPORTED])
     if style == "json":
-        click.echo(json.dumps(prediction_json(found), indent=2, ensure_ascii=False))
+        print_json(prediction_json(found))
     else:
         click.echo(prediction_text(found), nl=False)

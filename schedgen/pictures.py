@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from schedgen import api
+from schedgen.completion import complete_input, complete_pipeline
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
+from schedgen.options import FORMAT, INPUT, PIPELINE, Verb, given, print_json
 from schedgen.refusing import refuse, way_out
 from schedgen.terminal import read, room, write
 
@@ -31,11 +32,11 @@ DECIDED = (Outcome.PROVED, Outcome.REFUTED)
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command()
-@click.argument("source", metavar="INPUT")
+@click.command(cls=Verb)
+@INPUT
+@PIPELINE
 @click.option("--k", "k_tiles", type=click.IntRange(0), default=6, show_default=True,
-              help="K tiles")  # fmt: skip
-@click.option("-p", "--pipeline", help="apply these passes first")
+              help="K in tiles, not elements")  # fmt: skip
 @click.option("--finding", type=click.IntRange(1), help="draw the witness of this one, from 1")
 @click.option("--unsafe", is_flag=True, help="execute what was refuted instead of its witness")
 @click.option("--latencies", type=OUT, help="a JSON table of measured numbers")
@@ -44,7 +45,7 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.option("--perfetto", type=OUT, help="write a trace for ui.perfetto.dev")
 @WIDTH
 def trace(
-    source: str, k_tiles: int, pipeline: str | None, finding: int | None, unsafe: bool,
+    source: str, pipeline: str | None, k_tiles: int, finding: int | None, unsafe: bool,
     latencies: Path | None, html: Path | None, svg: Path | None, perfetto: Path | None,
     width: int | None,
 ) -> None:  # fmt: skip
@@ -57,9 +58,7 @@ def trace(
     schedgen trace hopper_matmul_v5 --k 6
     schedgen trace hopper_matmul_v4 -p 'set-stages{n=2}' --html v4.html
     """
-    schedule = read(source)
-    if pipeline is not None:
-        schedule = api.apply(schedule, pipeline)
+    schedule = given(source, pipeline)
     verdict = None if unsafe else _judged(schedule, k_tiles)
     refuted = verdict is not None and verdict.outcome is Outcome.REFUTED
     if refuted:
@@ -130,13 +129,13 @@ def show_timeline(made: Timeline, width: int | None) -> None:
     )
 
 
-@click.command()
-@click.argument("left", metavar="A")
-@click.argument("right", metavar="B")
-@click.option("-p", "--pipeline", help="apply these passes to B first")
+@click.command(cls=Verb)
+@click.argument("left", metavar="A", shell_complete=complete_input)
+@click.argument("right", metavar="B", shell_complete=complete_input)
+@click.option("-p", "--pipeline", metavar="PASSES", help="apply these passes to B first; quote it",
+              shell_complete=complete_pipeline)  # fmt: skip
 @click.option("--emitted", is_flag=True, help="compare the kernels that are emitted from them")
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text",
-              show_default=True)  # fmt: skip
+@FORMAT
 @WIDTH
 def diff(
     left: str, right: str, pipeline: str | None, emitted: bool, style: str, width: int | None
@@ -147,16 +146,14 @@ def diff(
     schedgen diff hopper_matmul_v4 hopper_matmul_v5
     schedgen diff v5.sched v5.sched -p 'set-stages{n=3}'
     """
-    a, b = read(left), read(right)
-    if pipeline is not None:
-        b = api.apply(b, pipeline)
+    a, b = read(left), given(right, pipeline)
     if emitted:
         lines = difflib.unified_diff(
             api.emit(a).splitlines(), api.emit(b).splitlines(), f"{left}.py", f"{right}.py",
             lineterm="",
         )  # fmt: skip
         if style == "json":
-            click.echo(json.dumps({"left": left, "right": right, "lines": list(lines)}, indent=2))
+            print_json({"left": left, "right": right, "lines": list(lines)})
         else:
             click.echo("".join(f"{line}\n" for line in lines), nl=False)
         return
@@ -166,8 +163,7 @@ def diff(
     if style == "json":
         from schedgen.comparison import comparison_json
 
-        value = comparison_json(compared)
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        print_json(comparison_json(compared))
         return
     show_comparison(compared, width)
 

@@ -25,7 +25,7 @@ from schedgen.happens_before.judge import explicit_bound
 from schedgen.happens_before.kept import KEEPS, Keep, unrolled
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.ops import Place
-from schedgen.ir.problems import IllFormed
+from schedgen.ir.problems import IllFormed, did_you_mean
 from schedgen.ir.schedule import Schedule
 from schedgen.ir.spec import verify
 
@@ -181,41 +181,50 @@ _ITEM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\{([^{}]*)\})?\s*")
 
 def parse_pipeline(text: str, table: Mapping[str, type[Pass]]) -> Pipeline:
     """The pipeline that a string describes.  Raises `IllFormed` (SG114) with the column."""
-    found: list[Pass] = []
-    position = 0
+    try:
+        return Pipeline(tuple(_passes(text, table)))
+    except IllFormed as error:
+        raise error.within([text]) from error.__cause__
+
+
+def _passes(text: str, table: Mapping[str, type[Pass]]) -> Iterator[Pass]:
+    position, found = 0, False
     while position < len(text):
         item = _ITEM.match(text, position)
         if item is None:
             raise _bad(f"expected a pass name at `{text[position:][:20]}`", position)
         if text[item.end() :].startswith("{"):
             raise _bad("`{` is never closed", item.end())
-        found.append(_make(item.group(1), item.group(2) or "", table, item.start(1)))
-        position = item.end()
+        yield _make(item.group(1), item.group(2) or "", table, item.start(1))
+        position, found = item.end(), True
         if position < len(text):
             if text[position] != "," or not text[position + 1 :].strip():
                 raise _bad(f"expected `,` and a pass at `{text[position:][:20]}`", position)
             position += 1
     if not found:
         raise _bad("a pipeline names at least one pass", 0)
-    return Pipeline(tuple(found))
 
 
-def _bad(message: str, position: int) -> IllFormed:
-    return IllFormed(code="SG114", message=message, place=Place("<pipeline>", 1, position + 1))
+def _bad(message: str, position: int, help: str | None = None) -> IllFormed:
+    place = Place("<pipeline>", 1, position + 1)
+    return IllFormed(code="SG114", message=message, place=place, help=help)
 
 
 def _make(name: str, options: str, table: Mapping[str, type[Pass]], position: int) -> Pass:
     cls = table.get(name)
     if cls is None:
-        raise _bad(f"there is no pass `{name}`; known are {', '.join(table)}", position)
+        near = did_you_mean(name, table) or f"known are {', '.join(table)}"
+        raise _bad(f"there is no pass `{name}`", position, near)
     fields = {f.name: f for f in dataclasses.fields(cls)}
     values: dict[str, Any] = {}
     for option in filter(None, (o.strip() for o in options.split(","))):
         key, equals, value = (part.strip() for part in option.partition("="))
         field = key.replace("-", "_")
         if not equals or field not in fields or field in values:
-            known = ", ".join(f.replace("_", "-") for f in fields)
-            raise _bad(f"`{option}` is no option of `{name}` (once each: {known})", position)
+            known = [f.replace("_", "-") for f in fields]
+            message = f"`{option}` is no option of `{name}` (once each: {', '.join(known)})"
+            near = None if key in known else did_you_mean(key, known)
+            raise _bad(message, position, near)
         values[field] = _value(cls, name, field, value, position)
     missing = [
         f.name.replace("_", "-")
@@ -237,5 +246,6 @@ def _value(cls: type[Pass], name: str, field: str, value: str, position: int) ->
         return int(value)
     if get_origin(kind) is Literal and value not in get_args(kind):
         words = " or ".join(get_args(kind))
-        raise _bad(f"`{option}` of `{name}` is {words}, not `{value}`", position)
+        near = did_you_mean(value, get_args(kind))
+        raise _bad(f"`{option}` of `{name}` is {words}, not `{value}`", position, near)
     return value

@@ -39,6 +39,7 @@ class RunResult(Shown):
     m: int
     n: int
     k: int
+    tile_k: int
     error: float
     limit: float
     hazards: tuple[str, ...]
@@ -61,7 +62,10 @@ class RunResult(Shown):
     def _styled(self, *, width: int) -> Text:
         from rich.text import Text
 
-        head = f"{self.m} x {self.n} x {self.k} on {self.device} ({self.why})"
+        turns = -(-self.k // self.tile_k)
+        sizes = f"{self.m} x {self.n} x {self.k} elements"
+        tiles = f"{turns} K tile{'' if turns == 1 else 's'} of {self.tile_k}"
+        head = f"{sizes}, {tiles}, on {self.device} ({self.why})"
         said = Text(f"{head}: ")
         said.append(self._verdict, style="bold green" if self.ok else "bold red")
         said.append(f", relative error {self.error:.3g} against float64")
@@ -148,7 +152,7 @@ def run_machine(
     if not accepted:
         seen += _provoked(schedule, -(-k // schedule.tile.k))
     return RunResult(
-        device="abstract machine", why=why, m=m, n=n, k=k, error=error,
+        device="abstract machine", why=why, m=m, n=n, k=k, tile_k=schedule.tile.k, error=error,
         limit=error_limit(schedule, k), hazards=tuple(dict.fromkeys(seen)),
     )  # fmt: skip
 
@@ -189,6 +193,6 @@ def run_cuda(schedule: Schedule, text: str, *, m: int, n: int, k: int, seed: int
     ref = (a.double() @ b.double().T).cpu().numpy()
     error = relative_error(c.cpu().numpy(), ref)
     return RunResult(
-        device=torch.cuda.get_device_name(), why="it is a Hopper GPU", m=m, n=n, k=k, error=error,
-        limit=error_limit(schedule, k), hazards=(),
+        device=torch.cuda.get_device_name(), why="it is a Hopper GPU", m=m, n=n, k=k,
+        tile_k=schedule.tile.k, error=error, limit=error_limit(schedule, k), hazards=(),
     )  # fmt: skip

@@ -39,16 +39,21 @@ def sarif_log(
 
 
 def ill_formed_log(error: IllFormed, *, source: str, version: str) -> dict[str, Any]:
-    """The log of a text that is no schedule: one result."""
-    result: dict[str, Any] = {
-        "ruleId": error.code,
-        "ruleIndex": 0,
-        "level": "error",
-        "message": {"text": error.message},
-        "locations": [_location(error.place, source)],
-        "relatedLocations": [],
-    }
-    return _log([error.code], [result], source, version)
+    """The log of a text that is no schedule: a result for each thing that is wrong with it."""
+    errors = (error, *error.others)
+    codes = sorted({each.code for each in errors})
+    results: list[dict[str, Any]] = [
+        {
+            "ruleId": each.code,
+            "ruleIndex": codes.index(each.code),
+            "level": "error",
+            "message": {"text": each.message + (f"; {each.help}" if each.help else "")},
+            "locations": [_location(each.place, source)],
+            "relatedLocations": [],
+        }
+        for each in errors
+    ]
+    return _log(codes, results, source, version)
 
 
 def _log(
@@ -97,8 +102,7 @@ def _markdown(text: str) -> str:
 
 def _result(f: Finding, rule: int, source: str, fixes: list[dict[str, Any]]) -> dict[str, Any]:
     placed = [row for row in f.rows if row.place is not None]
-    acting = [row for row in placed if row.role] or placed
-    main = acting[-1:]
+    main = [row for row in placed if row == f.main][-1:]
     result: dict[str, Any] = {
         "ruleId": f.code,
         "ruleIndex": rule,

@@ -18,12 +18,10 @@ from schedgen import api
 from schedgen.happens_before.judge import Outcome
 from schedgen.ir.problems import IllFormed
 from schedgen.ir.schedule import Schedule
-from schedgen.plugins import conflict, offers, pass_of, summary
 from schedgen.reprs import findings_styled
 
 if TYPE_CHECKING:
     from schedgen.build import BuildReport
-    from schedgen.pipeline import Pass
 
 
 EXIT = {
@@ -122,30 +120,6 @@ def print_findings(text: str) -> None:
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True).print(findings_styled(text), end="")
-
-
-def pass_line(name: str, cls: type[Pass]) -> str:
-    """A pass in `schedgen list`."""
-    keeps = ", ".join(sorted(cls.keeps)) or "nothing"
-    return f"pass    {name}  {summary(cls)} Keeps {keeps}."
-
-
-def plugin_lines() -> Iterator[tuple[str | None, str | None]]:
-    """A line for each thing that other distributions offer, or what is wrong with it."""
-    for group in ("schedgen.kernels", "schedgen.passes"):
-        found = offers(group)
-        for offer in found:
-            try:
-                fault = conflict(offer, found)
-                if fault is not None:
-                    raise fault
-                if group == "schedgen.kernels":
-                    line = f"kernel  {offer.name}  {summary(offer.loaded())}"
-                else:
-                    line = pass_line(offer.name, pass_of(offer))
-                yield f"{line}   ({offer.provider})", None
-            except IllFormed as error:
-                yield None, str(error)
 
 
 def build_text(report: BuildReport) -> str:

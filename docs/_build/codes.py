@@ -7,27 +7,18 @@ from itertools import groupby
 
 import flowchart
 
-from schedgen.diagnostics.catalog import CATALOG
+from schedgen.diagnostics.catalog import CATALOG, FAMILIES
 from schedgen.explaining import Explanation, Section, explanation
 from schedgen.timeline import svg_text
-
-FAMILIES = {
-    "SG1": "The text or value is no schedule",
-    "SG2": "Order: storage, accumulators, products",
-    "SG3": "Counting: arrivals, bytes, phases, progress",
-    "SG4": "A pass refuses",
-    "SG5": "The target cannot hold, encode or say it",
-    "SG9": "A pass broke its promise",
-}
-
 
 def pages() -> dict[str, str]:
     """The pages, and the table of all codes."""
     made = {f"reference/codes/{code}.md": _page(code) for code in CATALOG}
     parts = ["# Codes\n\nA code is given once and never reused. `schedgen explain SG203` prints a"]
     parts.append(" page; pictures, findings and repairs are made when the page is.\n")
-    for family, codes in groupby(CATALOG.values(), key=lambda entry: entry.code[:3]):
-        parts.append(f"\n## {FAMILIES[family]}\n\n| code | name | meaning |\n| --- | --- | --- |\n")
+    for family, codes in groupby(CATALOG.values(), key=lambda entry: entry.code[2]):
+        title = FAMILIES[family]
+        parts.append(f"\n## {title[0].upper()}{title[1:]}\n\n| code | name | meaning |\n| --- | --- | --- |\n")
         parts += [
             f"| [{e.code}]({e.code}.md) | {e.name} | {(e.__doc__ or '').partition(chr(10))[0]} |\n"
             for e in codes

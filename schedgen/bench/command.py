@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from schedgen.bench.request import PEERS, bad, make_request, parse_shape, read_suite
+from schedgen.options import FORMAT, Verb
 from schedgen.terminal import toolchain_failures
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("inputs", nargs=-1, metavar="[LABEL=]INPUT[:PIPELINE]...")
 @click.option(
     "-p",
@@ -56,8 +57,7 @@ from schedgen.terminal import toolchain_failures
     type=click.Path(path_type=Path),
     help="print the tables of a results file again, and measure nothing",
 )
-@click.option("--format", "style", type=click.Choice(["text", "json"]), default="text",
-              show_default=True)  # fmt: skip
+@FORMAT
 def bench(
     inputs: tuple[str, ...], pipelines: tuple[str, ...], suite: str | None,
     peers: tuple[str, ...], shapes: tuple[str, ...], static_k: bool, rounds: int, hot: bool,

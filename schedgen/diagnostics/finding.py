@@ -76,3 +76,10 @@ class Finding(Shown):
     @property
     def message(self) -> str:
         raise NotImplementedError
+
+    @property
+    def main(self) -> Row | None:
+        """The row that an excerpt shows: the last op, else the last declaration."""
+        placed = [row for row in self.rows if row.place is not None]
+        acting = [row for row in placed if row.role]
+        return (acting or placed or [None])[-1]

@@ -28,7 +28,7 @@ def finding_text(
     proved ``fix`` takes the place of the finding's own advice; ``notes`` say what it costs.
     """
     lines = [*_lines(finding, tile_k, source, fix or finding.fix)]
-    return "\n".join([*lines, *(_labelled("note", note) for note in notes)]) + "\n"
+    return "\n".join([*lines, *(labelled("note", note) for note in notes)]) + "\n"
 
 
 def _lines(f: Finding, tile_k: int | None, source: Sequence[str], fix: str) -> Iterator[str]:
@@ -37,16 +37,17 @@ def _lines(f: Finding, tile_k: int | None, source: Sequence[str], fix: str) -> I
     left_out = acting[MOST_ROWS:]
     rows = [row for row in f.rows if row not in left_out]
     yield from _rows(rows)
-    yield from excerpt(next((r for r in reversed(rows) if r.role), None), source)
+    shown = f.main if f.main in rows else next((r for r in reversed(rows) if r.role), None)
+    yield from excerpt(shown, source)
     smallest = "" if f.k is None else f"smallest K = {tiles(f.k, tile_k)}"
     if f.missing is not None:
-        yield _labelled("missing", f"{f.missing}      {smallest}".rstrip())
+        yield labelled("missing", f"{f.missing}      {smallest}".rstrip())
     elif smallest:
-        yield _labelled("shown at", smallest)
+        yield labelled("shown at", smallest)
     also = [*(f"{row.text} of {row.who}, {row.place}" for row in left_out), *f.also]
     yield from _some("also", also)
     yield from _some("so", f.consequences)
-    yield _labelled("help", f"{fix}    (schedgen explain {f.code})")
+    yield labelled("help", f"{fix}    (schedgen explain {f.code})")
 
 
 def _rows(rows: Sequence[Row]) -> Iterator[str]:
@@ -56,7 +57,7 @@ def _rows(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         cells = [f"{row.text:<{op_width}}", str(row.place or "").ljust(place_width)]
         cells += [f"{row.who:<{who_width}}", row.when]
-        yield _labelled(row.label, "  ".join(cells).rstrip())
+        yield labelled(row.label, "  ".join(cells).rstrip())
 
 
 def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
@@ -67,7 +68,7 @@ def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
     for number in range(max(at - 1, 0), min(at + 3, len(source) - (not source[-1]))):
         yield f"{number + 1:>{LABEL_WIDTH}} | {source[number]}".rstrip()
         if number == at:
-            start = row.place.column - 1
+            start = max(source[at].find(row.text, row.place.column - 1), row.place.column - 1)
             line = source[at].partition("#")[0].rstrip()
             mark = "^" * (len(line) - start if row.text not in line else len(row.text))
             before = "".join("\t" if c == "\t" else " " for c in source[at][:start])
@@ -76,12 +77,13 @@ def excerpt(row: Row | None, source: Sequence[str]) -> Iterator[str]:
 
 def _some(label: str, texts: Sequence[str]) -> Iterator[str]:
     for text in texts[:MOST_SAID]:
-        yield _labelled(label, text)
+        yield labelled(label, text)
     if len(texts) > MOST_SAID:
-        yield _labelled(label, f"{len(texts) - MOST_SAID} more (`--format json` has all)")
+        yield labelled(label, f"{len(texts) - MOST_SAID} more (`--format json` has all)")
 
 
-def _labelled(label: str, text: str) -> str:
+def labelled(label: str, text: str) -> str:
+    """A row: its part in the story, and what it says."""
     return f"{label:>{LABEL_WIDTH}} : {text}"
 
 

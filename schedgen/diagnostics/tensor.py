@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.finding import Finding, Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,8 @@ class OperandMismatch(Finding):
     Example
         `mma acc, tma.A[0], tma.B, k` in both consumers, with `acc ... rows 64*self`.
     Fix
-        Index the slab by `self`, or declare the slot's rows as the accumulator's.
+        Index the slab by `self`; or change the declaration that the finding points to: the slot's
+        rows and columns are those of the accumulator and of the K step.
     """
 
     code = "SG211"
@@ -131,6 +132,11 @@ class OperandMismatch(Finding):
     @property
     def message(self) -> str:
         return f"{self.mma} needs {self.wanted}, but the slot holds {self.found}"
+
+    @property
+    def main(self) -> Row | None:
+        """The declaration that disagrees, where one does."""
+        return self.rows[-1]
 
 
 @dataclass(frozen=True, kw_only=True)

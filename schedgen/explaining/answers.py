@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from schedgen import api
 from schedgen.diagnostics.finding import Row
+from schedgen.diagnostics.refused import refused_text
 from schedgen.diagnostics.render import excerpt, finding_text
 from schedgen.explaining.parts import judged_as
 from schedgen.ir.ops import Place
@@ -71,7 +72,7 @@ def opt(
         return _refusal(command, step, at, said)
     except IllFormed as error:
         at = 0 if error.place is None else error.place.column - 1
-        return _refusal(command, pipeline[at:], start + at, str(error))
+        return _refusal(command, pipeline[at:], start + at, refused_text(error))
     verdict = api.check(schedule)
     said = api.verdict_text(verdict, tile_k=schedule.tile.k)
     return Answer(
@@ -82,7 +83,7 @@ def opt(
 def unknown_pass(name: str, pipeline: str, error: IllFormed) -> Answer:
     """`schedgen opt` where the pass that the pipeline names cannot be used."""
     command = f"schedgen opt {name} -p '{pipeline}'"
-    return _refusal(command, pipeline, command.index("'") + 1, str(error))
+    return _refusal(command, pipeline, command.index("'") + 1, refused_text(error))
 
 
 def _line_with(piece: str, lines: list[str]) -> Row | None:
@@ -105,7 +106,7 @@ def check(name: str, k: tuple[int, int] | None) -> Answer:
         refused = span
         verdict = api.check(schedule, "all" if k is None else k)
     except IllFormed as error:
-        return _refusal(command, refused, command.index(refused), str(error))
+        return _refusal(command, refused, command.index(refused), refused_text(error))
     said = f"{schedule.name}: {api.verdict_text(verdict, tile_k=schedule.tile.k)}"
     return Answer(
         command=command, refused=None, at=0, said=said, works=verdict.ok, outcome=judged_as(verdict)

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from schedgen import api
-from schedgen.diagnostics.finding import Finding, Row
+from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.refused import refused_text
 from schedgen.diagnostics.render import excerpt
 from schedgen.explaining.drawn import DRAWINGS
 from schedgen.explaining.parts import Section, difference, judged_as
@@ -28,7 +29,10 @@ def schedule_sections(code: str, text: str) -> Iterator[Section]:
     try:
         schedule = api.parse(text, name=name)
     except IllFormed as error:
-        yield _refused_text(error, text)
+        yield Section(
+            heading="What is said of a text that shows it, and where", part="picture", kind="text",
+            text=refused_text(error),
+        )  # fmt: skip
         yield _repair_by_hand(code, text, "Its repair by hand", context=CONTEXT)
         return
     verdict = api.check(schedule)
@@ -39,26 +43,6 @@ def schedule_sections(code: str, text: str) -> Iterator[Section]:
     picture = None if found is None else _picture(schedule, found, text)
     if picture is not None:
         yield picture
-
-
-def _refused_text(error: IllFormed, text: str) -> Section:
-    lines = api.lines_of(text)
-    row = Row(
-        label="here", text=_marked(error, lines), place=error.place, role="", replica=None, k=None,
-        tile=None,
-    )  # fmt: skip
-    said = "\n".join([str(error), *excerpt(row, lines)])
-    heading = "What is said of a text that shows it, and where"
-    return Section(heading=heading, part="picture", kind="text", text=said)
-
-
-def _marked(error: IllFormed, lines: list[str]) -> str:
-    """What the message puts into backquotes, where the line reads so; else the rest of the line."""
-    if error.place is None:
-        return ""
-    rest = lines[error.place.line - 1][error.place.column - 1 :]
-    quoted = [word for word in error.message.split("`")[1::2] if rest.startswith(word)]
-    return max(quoted, key=len, default=rest.rstrip())
 
 
 def _repair(code: str, schedule: Schedule, verdict: Verdict, text: str) -> Section:

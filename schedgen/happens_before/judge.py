@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.render import tiles
 from schedgen.happens_before.case import Breach, Case, Past, Violation
 from schedgen.happens_before.causes import causes_at, under_later_causes
 from schedgen.happens_before.counting import counting_violations
@@ -129,7 +130,8 @@ def judge(schedule: Schedule, *, trips: Iterable[int]) -> Verdict:
                 events = len(case.before)
                 findings += causes_at(case, violations(case), seen)
         except OverBudget:
-            reason = f"K = {k_tiles} has more events than the checker unrolls"
+            span = tiles(k_tiles, schedule.tile.k)
+            reason = f"K = {span} has more events than the checker unrolls"
             break
         left -= max(events, LEAST_EVENTS)
         reached.append(k_tiles)

@@ -16,7 +16,7 @@ from schedgen.diagnostics.target import EncodingLimit, RegisterCapacity, SharedM
 from schedgen.happens_before.case import declared_row
 from schedgen.ir.effects import AccRef, Engine
 from schedgen.ir.ops import Place
-from schedgen.ir.schedule import ELEMENT_BYTES, WARP_THREADS, Role, Schedule, ops_of
+from schedgen.ir.schedule import ELEMENT_BYTES, WARP_THREADS, Role, Schedule, Slot, ops_of
 
 SHARED_BYTES = 232_448
 BARRIER_BYTES = 8
@@ -45,10 +45,8 @@ def limit_findings(schedule: Schedule) -> Iterator[tuple[Finding, tuple[str, ...
     """Findings that do not depend on K, with the key of their cause."""
     yield from _shared_memory(schedule)
     yield from _registers(schedule)
-    for what, limit, rows in _encodings(schedule):
-        finding = EncodingLimit(
-            what=what, limit=limit, rows=rows, missing=None, fix=f"stay inside the limit: {limit}"
-        )
+    for what, limit, rows, fix in _encodings(schedule):
+        finding = EncodingLimit(what=what, limit=limit, rows=rows, missing=None, fix=fix)
         yield finding, ("SG502", what)
 
 
@@ -123,7 +121,8 @@ def _used_accumulators(role: Role) -> set[str]:
     }
 
 
-Excess = tuple[str, str, tuple[Row, ...]]
+Excess = tuple[str, str, tuple[Row, ...], str]
+"""What is too much, the limit, where, and a way out."""
 
 
 def _encodings(s: Schedule) -> Iterator[Excess]:
@@ -137,15 +136,19 @@ def _encodings(s: Schedule) -> Iterator[Excess]:
             rows = (_op_row(op.text, op.place, role),)
             group = op.effects().group
             if group is not None and group.depth > MAX_WAIT_DEPTH:
-                yield f"`{op.text}`", f"a wait depth is at most {MAX_WAIT_DEPTH}", rows
+                fix = "keep fewer groups in flight, or put more mma into each group"
+                yield f"`{op.text}`", f"a wait depth is at most {MAX_WAIT_DEPTH}", rows, fix
             signal = op.effects().signal
             if signal is not None and signal.expected >= MAX_COUNT:
-                yield f"`{op.text}`", "a phase counts fewer than 2^20 bytes", rows
+                fix = "announce the bytes of one use, or divide them among several barriers"
+                yield f"`{op.text}`", "a phase counts fewer than 2^20 bytes", rows, fix
             if op.effects().engine is Engine.TENSOR and role.warps != 4:
-                yield f"`{op.text}` in role {role.name}", "wgmma needs a warp group", rows
+                fix = f"write `role {role.name} warpgroup`; of several warp groups make replicas"
+                yield f"`{op.text}` in role {role.name}", "wgmma needs a warp group", rows, fix
     threads = s.warps * WARP_THREADS
     if threads > MAX_THREADS:
-        yield f"{threads} threads", f"a CTA has at most {MAX_THREADS}", ()
+        fix = "fewer replicas, or roles of fewer warps"
+        yield f"{threads} threads", f"a CTA has at most {MAX_THREADS}", (), fix
 
 
 MMA_TYPES = {("f16", "f16"): ("f16", "f32"), ("bf16", "bf16"): ("f32",)}
@@ -159,16 +162,20 @@ def _mma_types(s: Schedule) -> Iterator[Excess]:
     allowed = MMA_TYPES.get(operands)
     rows = (declared_row("problem", s.name, s.problem.place),)
     if allowed is None:
-        yield f"an mma of {operands[0]} and {operands[1]}", "wgmma takes f16 or bf16 twice", rows
+        what, limit = f"an mma of {operands[0]} and {operands[1]}", "wgmma takes f16 or bf16 twice"
+        yield what, limit, rows, "give both operands of the problem line one of these types"
         return
     for acc in s.accumulators:
         if acc.dtype not in allowed:
             row = declared_row("acc", acc.name, acc.place)
             limit = f"wgmma of {operands[0]} accumulates in {' or '.join(allowed)}"
-            yield f"the accumulator {acc.name} of {acc.dtype}", limit, (row,)
+            fix = f"`accumulate{{type={allowed[-1]}}}`, or declare it so"
+            yield f"the accumulator {acc.name} of {acc.dtype}", limit, (row,), fix
     if s.tile.k * ELEMENT_BYTES[operands[0]] % MMA_K_BYTES:
         row = declared_row("tile", f"k {s.tile.k}", s.tile.place)
-        yield f"a K step of {s.tile.k}", f"wgmma steps through K by {MMA_K_BYTES} bytes", (row,)
+        step = MMA_K_BYTES // ELEMENT_BYTES[operands[0]]
+        what, limit = f"a K step of {s.tile.k}", f"wgmma steps through K by {MMA_K_BYTES} bytes"
+        yield what, limit, (row,), f"make `k` of the tile line a multiple of {step}"
 
 
 def _op_row(text: str, place: Place | None, role: Role) -> Row:
@@ -182,31 +189,49 @@ def _counts(s: Schedule) -> Iterator[Excess]:
     for name, count, place in counts:
         if count >= MAX_COUNT:
             rows = (declared_row("barrier", name, place),)
-            yield f"the count {count} of {name}", "an mbarrier counts fewer than 2^20", rows
+            fix = "count the arrivals of one phase"
+            yield f"the count {count} of {name}", "an mbarrier counts fewer than 2^20", rows, fix
 
 
 def _boxes(s: Schedule) -> Iterator[Excess]:
     for ring in s.rings:
         for slot in ring.slots:
-            inner = slot.cols * ELEMENT_BYTES[slot.dtype]
             rows = (declared_row("slot", f"{ring.name}.{slot.name}", slot.place),)
             what = f"the box {slot.rows}x{slot.cols} of {ring.name}.{slot.name}"
             if slot.rows > MAX_BOX:
-                yield what, f"a TMA box has at most {MAX_BOX} rows", rows
-            if inner > MAX_INNER_BYTES or inner % 16:
-                yield what, "a TMA box row is a multiple of 16 bytes, at most 128", rows
+                fix = f"divide it into slabs of at most {MAX_BOX} rows: `slot {slot.name}[N]`"
+                yield what, f"a TMA box has at most {MAX_BOX} rows", rows, fix
+            yield from _box_row(slot, f"{ring.name}.{slot.name}", rows)
     for acc in s.accumulators:
         rows = (declared_row("acc", acc.name, acc.place),)
         if acc.rows % MMA_ROWS or acc.cols % 8 or acc.cols > 256:
             what = f"the accumulator {acc.name} of {acc.rows}x{acc.cols}"
-            yield what, f"wgmma has m{MMA_ROWS} and n a multiple of 8 up to 256", rows
+            fix = f"rows a multiple of {MMA_ROWS}; more replicas share a wider tile"
+            yield what, f"wgmma has m{MMA_ROWS} and n a multiple of 8 up to 256", rows, fix
+
+
+def _box_row(slot: Slot, name: str, rows: tuple[Row, ...]) -> Iterator[Excess]:
+    """A row of a TMA box: whole units of 16 bytes, and not beyond the swizzle."""
+    size = ELEMENT_BYTES[slot.dtype]
+    row = slot.cols * size
+    what = f"a row of {name} is {slot.cols} x {slot.dtype} = {row} bytes"
+    widest, unit = MAX_INNER_BYTES // size, 16 // size
+    if row > MAX_INNER_BYTES:
+        fix = f"take `k {widest}` in the tile line and slots of {widest} columns: a slot begins at "
+        limit = f"a row of a TMA box has at most {MAX_INNER_BYTES}"
+        yield what, limit, rows, f"{fix}column 0 of its K tile, so two cannot share a wider one"
+    elif row % 16:
+        limit = "a row of a TMA box is a multiple of 16 bytes"
+        yield what, limit, rows, f"take a multiple of {unit} columns"
 
 
 def _named(s: Schedule) -> Iterator[Excess]:
     used = sum(1 if n.size is None else n.size for n in s.named)
     if used > NAMED_BARRIERS - 1:
-        yield f"{used} named barriers", "a CTA has 16, and barrier 0 is the compiler's", ()
+        limit = "a CTA has 16, and barrier 0 is the compiler's"
+        yield f"{used} named barriers", limit, (), "use mbarriers (`barrier`) for the others"
     for named in s.named:
         if named.threads % WARP_THREADS or named.threads > MAX_THREADS:
             rows = (declared_row("named", named.name, named.place),)
-            yield f"{named.threads} threads of {named.name}", "a multiple of 32 up to 1024", rows
+            what, limit = f"{named.threads} threads of {named.name}", "a multiple of 32 up to 1024"
+            yield what, limit, rows, "count the threads of all warps that `sync` on it"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from schedgen.diagnostics.finding import Row
 from schedgen.diagnostics.tensor import OperandMismatch, StagingMismatch
 from schedgen.happens_before.case import declared_row, row
 from schedgen.happens_before.facts import facts_of
@@ -11,7 +13,7 @@ from schedgen.happens_before.products import Box, accumulator_box
 from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import AccRef, BufferRef, Engine, Location, OutRef, SlotRef
 from schedgen.ir.expr import Name, atoms
-from schedgen.ir.schedule import Buffer, Role, Schedule, Slot, ops_of
+from schedgen.ir.schedule import Accumulator, Buffer, Role, Schedule, Slot, Tile, ops_of
 
 
 def operand_violations(schedule: Schedule) -> Iterator[tuple[OperandMismatch, tuple[str, ...]]]:
@@ -45,11 +47,68 @@ def _operands(s: Schedule, i: Instance) -> Iterator[tuple[OperandMismatch, tuple
             continue
         wanted = f"{tensor} of {word} {first}..{end} in steps of {s.tile.k}"
         found = f"{slot.tensor} of {at}..{at + slot.rows} in steps of {slot.cols}"
+        acc = s.accumulator(acc_name)
+        replica = None if i.role.replicas is None else i.replica
+        share = _Share(replica, s.tile.m if word == "rows" else s.tile.n, first, end, word)
+        declared, fix = _disagreement(slot, tensor, s.tile, acc, share)
         finding = OperandMismatch(
-            mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, rows=(row("mma", i),),
-            missing=None, fix="name the slab that belongs to the accumulator's box",
+            mma=f"`{i.op.text}` of {i.who}", wanted=wanted, found=found, missing=None, fix=fix,
+            rows=(row("mma", i), *((declared,) if declared is not None else ())),
         )  # fmt: skip
         yield finding, ("SG211", i.role.name, ref.ring, ref.slot)
+
+
+class _Share(NamedTuple):
+    """The rows or columns that the accumulator of a replica has, of so many of the tile."""
+
+    replica: int | None
+    tile: int
+    first: int
+    end: int
+    word: str
+
+    @property
+    def size(self) -> int:
+        return self.end - self.first
+
+
+def _disagreement(
+    slot: Slot, tensor: str, tile: Tile, acc: Accumulator, share: _Share
+) -> tuple[Row | None, str]:
+    """The declaration that does not fit the others, None where the mma names the wrong slab."""
+    slot_row = declared_row("slot", f"slot {slot.name}", slot.place)
+    acc_row = declared_row("acc", f"acc {acc.name}", acc.place)
+    starts = [slot.row_of(slab) for slab in range(slot.slab_count)]
+    if slot.tensor != tensor:
+        return (
+            None,
+            f"the slots of an mma are the left operand, then the right: name one of {tensor}",
+        )
+    if slot.cols != tile.k:
+        return slot_row, f"the K step of the tile line is {tile.k}: give the slot {tile.k} columns"
+    if slot.rows != share.size:
+        said = (
+            f"the slot has {slot.rows} rows of {tensor}, the accumulator {share.size} {share.word}"
+        )
+        fills = share.tile == slot.rows * slot.slab_count
+        return (
+            acc_row if fills else slot_row
+        ), f"{said} of the tile's {share.tile}: make them equal"
+    if share.first in starts:
+        at = "self" if starts.index(share.first) == share.replica else starts.index(share.first)
+        index = f"[{at}]" if slot.slabs is not None else ""
+        return None, f"name the slab that belongs to the accumulator's box, {slot.name}{index}"
+    if starts == [slot.rows * slab for slab in range(slot.slab_count)]:
+        return (
+            acc_row,
+            f"slabs begin at {share.word} {_words(starts)}: let the accumulator begin there",
+        )
+    size = slot.rows
+    return slot_row, f"its slabs begin at rows {_words(starts)}: write `rows {size}*i`"
+
+
+def _words(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _possible_slabs(i: Instance, ref: SlotRef, slot: Slot) -> Iterable[int]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from schedgen.ir.effects import BufferRef, PlainBarrier, SlotRef
 from schedgen.ir.expr import Compare, Expr, Int, Name, Stages, evaluate
 from schedgen.ir.ops import Op, Place
-from schedgen.ir.schedule import If, Loop, Schedule, Stmt
+from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt
 
 MOST_TILES = 2**31 - 1
 """K beyond which nothing is asked: the sizes of a kernel are 32-bit integers."""
@@ -28,30 +28,54 @@ class Span(NamedTuple):
 Spans = Mapping[str, Span]
 
 
+class Indexed(NamedTuple):
+    """What an op names that may have an index: how many there are, each of them a ``word``."""
+
+    what: str
+    word: str
+    size: int | None
+    at: Expr | None
+
+
 def index_objections(s: Schedule) -> Iterator[tuple[str, Place | None]]:
     """Every index that is missing, too many, or outside at some K."""
     for role in s.roles:
         for replica in range(role.replica_count):
             names = {"K": Span(0, MOST_TILES), "self": Span(replica, replica)}
             for op, spans in _ops(role.body, names, s.stages):
-                for what, size, index in _indexed(s, op):
-                    if size is None and index is not None:
-                        yield f"`{what}` is a single one and takes no index", op.place
-                    elif size is not None and index is None:
-                        yield f"`{what}` has {size} parts: say which, as in `{what}[0]`", op.place
-                    elif size is not None and index is not None:
-                        outside = _outside(size, span(index, spans, s.stages))
+                for it in _indexed(s, op):
+                    if it.size is None and it.at is not None:
+                        yield f"`{it.what}` is a single one and takes no index", op.place
+                    elif it.size is not None and it.at is None:
+                        has = f"`{it.what}` has {counted(it.size, it.word)}"
+                        yield f"{has}: say which, as in `{it.what}[0]`", op.place
+                    elif it.size is not None and it.at is not None:
+                        outside = _outside(it, it.size, span(it.at, spans, s.stages))
                         if outside is not None and not any(map(_is_empty, spans.values())):
-                            where = f"{outside} in {role.label(replica)}; there are {size}"
-                            yield f"`{what}[{index}]` {where}", op.place
+                            why = _why(it, it.size, role)
+                            yield f"{outside} in {role.label(replica)}: {why}", op.place
 
 
-def _outside(size: int, values: Span) -> str | None:
+def counted(number: int, word: str) -> str:
+    """``3 slabs``, ``1 slab``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _outside(it: Indexed, size: int, values: Span) -> str | None:
     """What to say of values that are no index, or may be none."""
     if values.first >= 0 and values.last < size:
         return None
     at = values.first if values.first < 0 else max(values.first, size)
-    return f"is part {at}" if values.first == values.last else f"may be part {at}"
+    verb = "is" if values.first == values.last else "may be"
+    return f"`{it.what}[{it.at}]` {verb} {it.word} {at}"
+
+
+def _why(it: Indexed, size: int, role: Role) -> str:
+    """How many there are, beside the replicas where it is they who are too many."""
+    has = f"`{it.what}` has {counted(size, it.word)}"
+    if it.at != Name("self"):
+        return has
+    return f"{role.name} has {counted(role.replica_count, 'replica')}, {has}"
 
 
 def _is_empty(values: Span) -> bool:
@@ -124,18 +148,20 @@ def span(expr: Expr, spans: Spans, stages: Mapping[str, int]) -> Span:
             )
 
 
-def _indexed(s: Schedule, op: Op) -> Iterator[tuple[str, int | None, Expr | None]]:
-    """What an op names that may have an index: its name, how many there are, and the index."""
+def _indexed(s: Schedule, op: Op) -> Iterator[Indexed]:
+    """What an op names that may have an index."""
     effects = op.effects()
     for at in (access.location for access in effects.accesses):
         if isinstance(at, SlotRef):
-            yield f"{at.ring}.{at.slot}", s.ring(at.ring).slot(at.slot).slabs, at.slab
+            slot = s.ring(at.ring).slot(at.slot)
+            yield Indexed(f"{at.ring}.{at.slot}", "slab", slot.slabs, at.slab)
         elif isinstance(at, BufferRef):
-            yield at.name, s.buffer(at.name).parts, at.part
+            yield Indexed(at.name, "part", s.buffer(at.name).parts, at.part)
     for end in (effects.wait, effects.signal):
         if end is not None and isinstance(end.barrier, PlainBarrier):
-            yield end.barrier.name, s.barrier(end.barrier.name).size, end.barrier.index
+            ref = end.barrier
+            yield Indexed(ref.name, "barrier", s.barrier(ref.name).size, ref.index)
     sync = effects.sync
     if sync is not None:
         size = next(n.size for n in s.named if n.name == sync.name)
-        yield sync.name, size, sync.index
+        yield Indexed(sync.name, "barrier", size, sync.index)

@@ -7,7 +7,6 @@ generic builder makes every op.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
@@ -15,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import lark
 from lark import Lark, Token, Transformer
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedInput, VisitError
 from lark.tree import Meta
 
 from schedgen.ir.effects import (
@@ -47,14 +46,10 @@ from schedgen.ir.schedule import (
     Tensor,
     Tile,
 )
+from schedgen.ir.syntax import syntax_error
 
 _Item = TypeVar("_Item")
 _OWN_FIELDS = {"offset", "by", "place"}
-_FRIENDLY = {
-    "NAME": "a name", "INT": "a number", "SIGNED": "a number", "SIDE": "`full` or `empty`",
-    "SHAPE": "a shape such as 64x256", "COMPARE": "a comparison", "EXECUTOR": "`elected` or `all`",
-    "RASTER_DIM": "`m` or `n`", "READ_SUFFIX": "`read`", "$END": "the end of the text",
-}  # fmt: skip
 
 
 @cache
@@ -73,7 +68,7 @@ def parse(text: str, *, file: str) -> Schedule:
     try:
         tree: Any = cast(Any, _grammar()).parse(text)
     except UnexpectedInput as error:
-        raise _syntax_error(error, text, file) from None
+        raise syntax_error(error, _grammar(), text, file) from None
     try:
         return cast(Schedule, _Builder(file, _output_name(tree)).transform(tree))
     except RecursionError:
@@ -98,41 +93,6 @@ def _too_deep(place: Place | None) -> IllFormed:
 def _output_name(tree: Any) -> str | None:
     tensors = [t for p in tree.find_data("problem") for t in p.children]
     return str(tensors[0].children[0]) if tensors else None
-
-
-def _syntax_error(error: Any, text: str, file: str) -> IllFormed:
-    grammar = _grammar()
-    kind = cast(object, type(error))
-    if kind is UnexpectedToken:
-        found = "end of the text" if error.token.type == "$END" else f"`{error.token}`"
-        wanted = set[str](error.accepts or error.expected)
-    elif kind is UnexpectedCharacters:
-        found = f"`{text[error.pos_in_stream]}`" if error.pos_in_stream < len(text) else "the end"
-        wanted = set[str](error.allowed or ())
-    else:
-        found, wanted = "this", set[str]()
-    names = sorted({_friendly(grammar, name) for name in wanted - {"WS", "COMMENT"}})
-    line, column = error.line, error.column
-    if line < 1:  # at the end of the text lark gives no position
-        lines = text.splitlines() or [""]
-        line, column = len(lines), len(lines[-1]) + 1
-    near = difflib.get_close_matches(found, names, n=1, cutoff=0.75)
-    expected = f"did you mean {near[0]}?" if near else f"expected {_listing(names)}"
-    place = Place(file, line, column)
-    return IllFormed(code="SG101", message=f"unexpected {found}; {expected}", place=place)
-
-
-def _friendly(grammar: Lark, terminal: str) -> str:
-    if terminal in _FRIENDLY:
-        return _FRIENDLY[terminal]
-    pattern = grammar.get_terminal(terminal).pattern
-    return f"`{pattern.value}`"
-
-
-def _listing(names: list[str]) -> str:
-    if not names:
-        return "something else"
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
 _with_meta: Callable[[Any], Any] = cast(Any, lark).v_args(meta=True)

@@ -6,8 +6,9 @@ schedule meaningless; what a meaningful schedule does wrong is judged elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from schedgen.ir.effects import (
     AccRef,
@@ -22,17 +23,8 @@ from schedgen.ir.effects import (
 from schedgen.ir.expr import Binary, Expr, Int, Name, Stages, atoms
 from schedgen.ir.indices import index_objections
 from schedgen.ir.ops import Acquire, Await, Load, Mma, Op, Place, SetCursor
-from schedgen.ir.problems import IllFormed
-from schedgen.ir.schedule import (
-    ELEMENT_BYTES,
-    If,
-    Loop,
-    Role,
-    Schedule,
-    Stmt,
-    expect_schedule,
-    statements,
-)
+from schedgen.ir.problems import IllFormed, did_you_mean
+from schedgen.ir.schedule import ELEMENT_BYTES, If, Loop, Role, Schedule, Stmt, statements
 
 MOST_WARPS = 1024
 """Warps of a role beyond which it is not even unrolled (a CTA has 32)."""
@@ -40,24 +32,47 @@ MOST_WARPS = 1024
 MOST_PARTS = 1024
 """Parts of a buffer, or barriers of an array, beyond which they are not even numbered."""
 
-Objection = tuple[str, Place | None]
+MOST_OBJECTIONS = 10
+"""Faults of one text that are told; each is said once, where it stands first."""
+
+Rings = Mapping[str, list[str]]
+"""The slots of each ring."""
+
+Objection = tuple[str, Place | None] | tuple[str, Place | None, str | None]
+"""A sentence, a place, and a way out where there is one."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One rule: its code, the sentence it enforces, and the check."""
+    """One rule: its code, the sentence it enforces, and the check.
+
+    ``last``: it looks only at what breaks no rule before it.
+    """
 
     code: str
     rule: str
     check: Callable[[Schedule], Iterator[Objection]]
+    last: bool = False
 
 
 def verify(schedule: Schedule) -> None:
-    """Raise `IllFormed` for the first rule of `SPEC` that the schedule breaks."""
-    expect_schedule(schedule)
+    """Raise `IllFormed` for the first rule of `SPEC` that the schedule breaks, with the others."""
+    found = list(islice(_objections(schedule), MOST_OBJECTIONS))
+    if found:
+        found[0].others = tuple(found[1:])
+        raise found[0]
+
+
+def _objections(schedule: Schedule) -> Iterator[IllFormed]:
+    said: set[tuple[str, str]] = set()
     for row in SPEC:
-        for message, place in row.check(schedule):
-            raise IllFormed(code=row.code, message=message, place=place)
+        if row.last and said:
+            return
+        for message, place, *rest in row.check(schedule):
+            if (row.code, message) not in said:
+                said.add((row.code, message))
+                help = rest[0] if rest else None
+                yield IllFormed(code=row.code, message=message, place=place, help=help)
 
 
 def _all_ops(s: Schedule) -> Iterator[tuple[Role, Op]]:
@@ -138,7 +153,8 @@ def _element_types_are_known(s: Schedule) -> Iterator[Objection]:
     typed += [(box.dtype, box.place) for box in [*s.accumulators, *s.buffers]]
     for dtype, place in typed:
         if dtype not in ELEMENT_BYTES:
-            yield f"unknown element type `{dtype}`; known are {known}", place
+            near = did_you_mean(dtype, ELEMENT_BYTES)
+            yield f"unknown element type `{dtype}`; known are {known}", place, near
 
 
 def _tensors_fit_the_problem(s: Schedule) -> Iterator[Objection]:
@@ -150,8 +166,9 @@ def _tensors_fit_the_problem(s: Schedule) -> Iterator[Objection]:
     for ring in s.rings:
         for slot in ring.slots:
             if slot.tensor not in operands:
-                yield f"slot `{slot.name}` holds `{slot.tensor}`, which is no operand", slot.place
-            elif slot.dtype != operands[slot.tensor].dtype:
+                message = f"slot `{slot.name}` holds `{slot.tensor}`, which is no operand"
+                yield message, slot.place, f"the operands are `{'` and `'.join(operands)}`"
+            elif slot.dtype in ELEMENT_BYTES and slot.dtype != operands[slot.tensor].dtype:
                 wanted = operands[slot.tensor].dtype
                 message = f"slot `{slot.name}` is {slot.dtype}, but `{slot.tensor}` is {wanted}"
                 yield message, slot.place
@@ -160,46 +177,63 @@ def _tensors_fit_the_problem(s: Schedule) -> Iterator[Objection]:
             yield f"accumulator `{acc.name}` is no part of the output `{p.out.name}`", acc.place
 
 
+_Unknown = tuple[str, str | None]
+"""A sentence on a name that nothing has, and the one that may be meant."""
+
+
 def _names_are_known(s: Schedule) -> Iterator[Objection]:
-    rings = {r.name: {slot.name for slot in r.slots} for r in s.rings}
-    plain = {b.name for b in s.barriers}
-    named = {b.name for b in s.named}
+    rings = {r.name: [slot.name for slot in r.slots] for r in s.rings}
     for _, op in _all_ops(s):
-        effects = op.effects()
-        uses = [e.barrier for e in (effects.wait, effects.signal) if e is not None]
-        for ref in uses:
-            if isinstance(ref, RingBarrier) and ref.ring not in rings:
-                yield f"there is no ring `{ref.ring}`", op.place
-            if isinstance(ref, PlainBarrier) and ref.name not in plain:
-                yield f"there is no barrier `{ref.name}`", op.place
-        if effects.cursor is not None and effects.cursor.ring not in rings:
-            yield f"there is no ring `{effects.cursor.ring}`", op.place
-        if effects.sync is not None and effects.sync.name not in named:
-            yield f"there is no named barrier `{effects.sync.name}`", op.place
-        for access in effects.accesses:
-            problem = _unknown_location(s, rings, access.location)
-            if problem is not None:
-                yield problem, op.place
+        for message, near in filter(None, _unknown_names(s, rings, op)):
+            yield message, op.place, near
     for where, expr, place in _expressions(s):
         for atom in atoms(expr):
             if isinstance(atom, Stages) and atom.ring not in rings:
-                yield f"{where} names the ring `{atom.ring}`, which does not exist", place
+                message = f"{where} names the ring `{atom.ring}`, which does not exist"
+                yield message, place, did_you_mean(atom.ring, rings)
 
 
-def _unknown_location(s: Schedule, rings: dict[str, set[str]], at: Location) -> str | None:
+def _unknown_names(s: Schedule, rings: Rings, op: Op) -> Iterator[_Unknown | None]:
+    effects = op.effects()
+    for end in (effects.wait, effects.signal):
+        ref = None if end is None else end.barrier
+        if isinstance(ref, RingBarrier):
+            yield _unknown("ring", ref.ring, rings)
+        elif isinstance(ref, PlainBarrier):
+            yield _unknown("barrier", ref.name, [b.name for b in s.barriers])
+    if effects.cursor is not None:
+        yield _unknown("ring", effects.cursor.ring, rings)
+    if effects.sync is not None:
+        yield _unknown("named barrier", effects.sync.name, [b.name for b in s.named])
+    for access in effects.accesses:
+        yield _unknown_location(s, rings, access.location)
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> _Unknown | None:
+    names = list(known)
+    if name in names:
+        return None
+    return f"there is no {kind} `{name}`", did_you_mean(name, names)
+
+
+def _unknown_location(s: Schedule, rings: Rings, at: Location) -> _Unknown | None:
+    out = s.problem.out.name
     match at:
         case SlotRef(ring, slot, _):
             if ring not in rings:
-                return f"there is no ring `{ring}`"
-            return None if slot in rings[ring] else f"ring `{ring}` has no slot `{slot}`"
+                return _unknown("ring", ring, rings)
+            message = f"ring `{ring}` has no slot `{slot}`"
+            return None if slot in rings[ring] else (message, did_you_mean(slot, rings[ring]))
         case BufferRef(name, _):
-            known = name in {b.name for b in s.buffers}
-            return None if known else f"there is no buffer `{name}` (and it is not the output)"
+            buffers = [b.name for b in s.buffers]
+            message = f"there is no buffer `{name}` (and it is not the output)"
+            near = did_you_mean(name, [*buffers, out])
+            return None if name in buffers else (message, near)
         case AccRef(name):
-            known = name in {a.name for a in s.accumulators}
-            return None if known else f"there is no accumulator `{name}`"
+            return _unknown("accumulator", name, [a.name for a in s.accumulators])
         case OutRef(name, _, _):
-            return None if name == s.problem.out.name else f"`{name}` is not the output"
+            message = f"`{name}` is not the output"
+            return None if name == out else (message, f"the output is `{out}`")
 
 
 def _sides_fit(s: Schedule) -> Iterator[Objection]:
@@ -293,7 +327,8 @@ def _names_are_in_scope(s: Schedule) -> Iterator[Objection]:
         for atom in atoms(expr):
             if isinstance(atom, Name) and atom.name not in scope:
                 may = ", ".join(f"`{n}`" for n in sorted(scope)) or "numbers only"
-                yield f"{where} uses `{atom.name}`, which has no value here (may use: {may})", place
+                message = f"`{atom.name}` has no value in {where} (may use: {may})"
+                yield message, place, did_you_mean(atom.name, scope)
 
 
 def _loop_variables_are_new(s: Schedule) -> Iterator[Objection]:
@@ -327,7 +362,9 @@ def _aliases_fit(s: Schedule) -> Iterator[Objection]:
             continue
         ring, slot = slots.get((alias.ring, alias.slot), (None, None))
         if ring is None or slot is None:
-            yield f"there is no slot `{alias.ring}.{alias.slot}`", buffer.place
+            known = [f"{ring}.{slot}" for ring, slot in slots]
+            near = did_you_mean(f"{alias.ring}.{alias.slot}", known)
+            yield f"there is no slot `{alias.ring}.{alias.slot}`", buffer.place, near
             continue
         where = f"`{alias.ring}.{alias.slot}`"
         if slot.slabs is not None:
@@ -355,6 +392,6 @@ SPEC: tuple[Row, ...] = (
     Row("SG107", "a name in an expression has a value there", _names_are_in_scope),
     Row("SG112", "divisors are positive numbers", _divisors_are_positive),
     Row("SG113", "loop variables do not hide K, self or i", _loop_variables_are_new),
-    Row("SG120", "a buffer in a ring fits into a slot", _aliases_fit),
-    Row("SG106", "slabs are indexed, and inside their slot", index_objections),
+    Row("SG120", "a buffer in a ring fits into a slot", _aliases_fit, last=True),
+    Row("SG106", "slabs are indexed, and inside their slot", index_objections, last=True),
 )  # fmt: skip

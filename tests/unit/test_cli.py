@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import schedgen as sg
+from schedgen.cli import cli
+from schedgen.diagnostics.catalog import CATALOG
 from schedgen.ir.ops import Op
 from schedgen.ir.schedule import statements
+from schedgen.listing import TASKS
 from tests.command_line import schedgen
 from tests.refusals import V4, V5, changed
 
@@ -41,7 +45,7 @@ def test_json_of_what_is_right():
     value = value_of(schedgen("check", "hopper_matmul_v5", "--format", "json"), 0)
     assert KEYS - set(value) == set()
     assert value["schedule"] == {
-        "name": "hopper_matmul_v5", "source": "hopper_matmul_v5", "text": V5,
+        "name": "hopper_matmul_v5", "source": "hopper_matmul_v5", "pipeline": None, "text": V5,
     }  # fmt: skip
     assert (value["verdict"], value["findings"]) == ("proved", [])
     assert value["scope"] == {"k": "all"}
@@ -181,7 +185,9 @@ def test_run_on_the_machine_is_right(k):
         "run", "hopper_matmul_v5", "--m", 136, "--n", 264, "--k", k, "--device", "cpu"
     )
     assert (result.code, result.err) == (0, "")
-    assert f"136 x 264 x {k} on abstract machine (asked for): right" in result.out
+    tiles = {0: "0 K tiles", 8: "1 K tile", 64: "1 K tile", 72: "2 K tiles", 128: "2 K tiles"}[k]
+    sizes = f"136 x 264 x {k} elements, {tiles} of 64"
+    assert f"{sizes}, on abstract machine (asked for): right" in result.out
 
 
 def test_run_shows_what_is_wrong():
@@ -229,8 +235,26 @@ def test_list_names_everything_on_a_line_of_its_own():
                ("v1", "v2", "v3", "v4", "v5", "v6", "v5_ring", "v5_own", "v4_ring")]  # fmt: skip
     passes = ["multi-buffer", "warp-specialize", "set-tile", "split-consumers", "overlap-wgmma",
               "accumulate", "set-stages", "rasterize", "stage-epilogue"]  # fmt: skip
-    named = [*(["kernel", name] for name in kernels), *(["pass", name] for name in passes)]
-    assert [line.split()[:2] for line in lines] == named
+    words = [re.split(r"[ {]", line[2:])[0] for line in lines if line[2:3].isalpha()]
+    words = [word for word in words if word in kernels + passes]
+    assert words == kernels + passes
+    assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("rung", ["v2", "v3", "v6"])
+def test_a_pipeline_of_the_list_can_be_pasted(rung):
+    name = f"hopper_matmul_{rung}"
+    made = schedgen("list").out.partition(f"  {name} ")[2].partition("= ")[2]
+    base, _, rest = made.partition(" -p '")
+    given = schedgen("show", base, "-p", rest.partition("'")[0])
+    assert given.out.partition("\n")[2] == schedgen("show", name).out.partition("\n")[2]
+
+
+def test_list_and_explain_show_the_page_of_a_pass():
+    page = schedgen("list", "set-stages")
+    assert page == schedgen("explain", "set-stages")
+    assert "set-stages{n=N[,ring=R]}\n" in page.out
+    assert "ring tma stages 3 ...  ->  ring tma stages 4" in page.out
 
 
 def test_demo_shows_the_whole_way(tmp_path):
@@ -251,8 +275,25 @@ def test_closed_pipe_is_no_traceback():
 
 def test_explain_without_a_code_lists_them():
     lines = schedgen("explain").out.splitlines()
-    assert "SG203  overwrite-before-retire" in lines
-    assert lines == sorted(lines)
+    codes = [line.split()[0] for line in lines if line.startswith("  SG")]
+    assert codes == sorted(CATALOG)
+    families = [line.split()[0] for line in lines if line.startswith("SG")]
+    assert families == ["SG1xx", "SG2xx", "SG3xx", "SG4xx", "SG5xx", "SG9xx"]
+
+
+@pytest.mark.parametrize("word", ["sg203", "203", "overwrite-before-retire"])
+def test_explain_takes_a_number_and_a_name(word):
+    assert schedgen("explain", word) == schedgen("explain", "SG203")
+    near = schedgen("explain", "overwrite-before-retired")
+    assert (near.code, near.out) == (2, "")
+    assert "did you mean `overwrite-before-retire`?" in near.err
+
+
+def test_the_help_names_every_command_once():
+    named = [name for names in TASKS.values() for name in names]
+    assert sorted(named) == sorted(cli.commands)
+    shown = schedgen("--help").out.partition("Look:\n")[2]
+    assert "..." not in shown
 
 
 def test_opt_names_the_schedule_after_its_file(tmp_path):

@@ -96,7 +96,7 @@ def test_a_file_that_cannot_be_written_is_said(deep):
         pytest.skip("this user may write anything")
     result = schedgen("check", deep, "--fix")
     assert result.code == 2
-    assert "error[SG115]" in result.err
+    assert "SG115 unreadable-input: " in result.err
 
 
 def test_an_output_without_fix_is_refused(deep, tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from schedgen.diagnostics.catalog import CATALOG
 from tests.command_line import schedgen
 from tests.refusals import BAD_PIPELINES, V4, V5, changed
 
@@ -16,7 +17,7 @@ def refused(result, code=None):
     """Exit 2, nothing on standard output, no traceback, an error line (with its code)."""
     assert (result.code, result.out) == (2, ""), result.err
     assert "Traceback" not in result.err
-    word = "rror" if code is None else f"error[{code}]: "
+    word = "rror" if code is None else f"{code} {CATALOG[code].name}: "
     assert word in result.err
     return result.err
 
@@ -29,7 +30,8 @@ SUBCOMMANDS = [("show",), ("check",), ("emit",), ("opt", "-p", "set-stages{n=4}"
 def test_unknown_kernel(command):
     err = refused(schedgen(command[0], "hopper_matmul_v55", *command[1:]), "SG115")
     assert "hopper_matmul_v5" in err
-    assert err.count("\n") == 1
+    assert "`schedgen list` names the kernels" in err
+    assert err.count("\n") == 2
 
 
 @pytest.mark.parametrize("command", SUBCOMMANDS, ids=lambda c: c[0])
@@ -75,7 +77,7 @@ NOT_SCHEDULES = {
 def test_not_a_schedule(name):
     code, text = NOT_SCHEDULES[name]
     err = refused(schedgen("check", "-", stdin=text), code)
-    assert " --> <stdin>:" in err
+    assert "\n      at : <stdin>:" in err
     assert len(err) < 500
 
 

@@ -9,9 +9,9 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     "markup", "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit",
     "build", "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison",
-    "fixes", "sarif", "trips", "wording", "api", "reprs", "testing", "terminal", "refusing",
-    "doctor", "completion",
-    "bench", "forecast", "pictures", "checking", "explaining", "cli",
+    "fixes", "sarif", "missing", "provenance", "trips", "wording", "api", "reprs", "testing",
+    "terminal", "refusing", "doctor", "completion", "options", "bench", "forecast", "pictures",
+    "checking", "demo", "explaining", "listing", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
          ("margins", "machine"), ("margins", "passes")}  # fmt: skip

@@ -211,7 +211,7 @@ def test_latencies_that_are_none(tmp_path, text):
     file.write_text(text)
     shown = schedgen("trace", "hopper_matmul_v5", "--latencies", file)
     assert (shown.code, shown.out) == (2, "")
-    assert shown.err.startswith("error[SG115]:")
+    assert shown.err.startswith("SG115 unreadable-input: ")
 
 
 def test_what_never_ends_is_not_traced():

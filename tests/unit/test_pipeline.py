@@ -36,7 +36,7 @@ def test_error_names_the_column_of_the_bad_pass():
         pipeline_of("set-stages{n=4},no-such-pass")
     assert stopped.value.place.column == len("set-stages{n=4},") + 1
     assert "no-such-pass" in stopped.value.message
-    assert "overlap-wgmma" in stopped.value.message
+    assert "overlap-wgmma" in stopped.value.help
 
 
 def test_steps_are_given_in_order():

@@ -86,9 +86,9 @@ def test_list_names_who_brings_what(mine):
     plain = schedgen("list")
     assert plain.code == 0
     assert plain.err == ""
-    assert (
-        "pass    crash  Look for a ring that is not there. Keeps nothing.   (mine 1.0)" in plain.out
-    )
+    start = plain.out.index("  crash ")
+    words = "crash Look for a ring that is not there. keeps nothing of mine 1.0"
+    assert " ".join(plain.out[start:].split()).startswith(words)
 
 
 def test_in_python(mine):
@@ -118,7 +118,7 @@ def test_a_pass_that_raises_is_no_traceback(mine):
 
 
 def test_unknown_names_list_those_of_plugins_too(mine):
-    assert "mine_v4) and cannot be read" in schedgen("show", "nothing").err
+    assert "did you mean `mine_v4`?" in schedgen("show", "mine_v5").err
     assert "drop-drain" in schedgen("opt", "mine_v4", "-p", "nothing").err
 
 
@@ -187,7 +187,7 @@ def test_a_broken_pass_says_so_and_the_way_out(tmp_path, monkeypatch, name, valu
     monkeypatch.syspath_prepend(tmp_path)
     told = schedgen("opt", "hopper_matmul_v4", "-p", name)
     assert told.code == 2
-    assert told.err.startswith(f"error[SG121]: the pass `{name}` of broken 1.0 ")
+    assert told.err.startswith(f"SG121 broken-plugin: the pass `{name}` of broken 1.0 ")
     assert says in told.err
     assert "take it away: python3 -m pip uninstall broken\n" in told.err
     listed = schedgen("list")
@@ -230,7 +230,7 @@ def test_a_broken_kernel_says_so(tmp_path, monkeypatch, name, code, says):
     monkeypatch.syspath_prepend(tmp_path)
     told = schedgen("check", name)
     assert told.code == 2
-    assert told.err.startswith(f"error[{code}]: ")
+    assert told.err.startswith(f"{code} ")
     assert says in told.err
 
 
@@ -248,7 +248,7 @@ def test_a_name_of_ours_stays_ours(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert schedgen("show", "hopper_matmul_v4") == before
     listed = schedgen("list")
-    assert (listed.code, listed.err.count("error[SG121]")) == (0, 2)
+    assert (listed.code, listed.err.count("SG121 broken-plugin: ")) == (0, 2)
     assert "has the name of one of schedgen's own, which is used instead" in listed.err
 
 

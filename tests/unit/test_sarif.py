@@ -121,6 +121,6 @@ def test_a_text_that_is_none_is_a_result_too():
     result = schedgen("check", BAD / "sg110_no_arrivals.sched", "--format", "sarif")
     run = json.loads(result.out)["runs"][0]
     assert result.code == 2
-    assert result.err.startswith("error[SG110]")
+    assert result.err.startswith("SG110 number-out-of-range: ")
     assert [r["ruleId"] for r in run["results"]] == ["SG110"]
     is_location(run["results"][0]["locations"][0], 99)

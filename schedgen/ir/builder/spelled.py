@@ -20,7 +20,7 @@ from schedgen.ir.effects import (
 from schedgen.ir.expr import Binary, Compare, Expr, Int, Name, Stages
 from schedgen.ir.ops import Op
 from schedgen.ir.printer import to_text
-from schedgen.ir.schedule import If, Loop, Ring, Role, Schedule, Stmt
+from schedgen.ir.schedule import If, Loop, Ring, Role, Schedule, Stmt, expect_schedule
 from schedgen.ir.spec import verify
 
 INDENT = "    "
@@ -33,6 +33,7 @@ def to_python(schedule: Schedule) -> str:
 
     Raises `IllFormed` for a value that is no schedule.
     """
+    expect_schedule(schedule)
     verify(schedule)
     return "\n".join(_Speller(schedule).lines()) + "\n"
 
