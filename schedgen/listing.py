@@ -181,7 +181,7 @@ def _page_of(name: str) -> str:
 @click.command()
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Print the page of a code, with a schedule that shows it and its repair, or that of a pass.
+    """Print the page of a code: an example, a picture of it, a fix that works; or that of a pass.
 
     A code may be given as SG203, 203 or overwrite-before-retire. Without one, list them.
     """

@@ -23,6 +23,7 @@ NOT_EXECUTED = {
     "toml": "declares entry points: compared with tests/plugin_project",
     "json": "read back as JSON",
     "sched": "a schedule: parsed, unless `...` says that it is not whole",
+    "mermaid": "a picture that tests/unit/test_proof_pages.py compares with the graph",
     "yaml": "a job of a CI system that is not here",
 }
 """Languages of blocks that no test runs, and what is done with them instead."""
