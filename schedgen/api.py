@@ -7,6 +7,7 @@ starts quickly.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -133,7 +134,15 @@ def apply(schedule: Schedule, pipeline: str, *, name: str | None = None) -> Sche
     its old name or a new one."""
     for _, after in apply_steps(schedule, pipeline):
         schedule = after
-    return schedule if name is None else placed(replace(schedule, name=name, source=None))
+    return schedule if name is None else named(replace(schedule, source=None), name)
+
+
+def named(schedule: Schedule, name: str) -> Schedule:
+    """The schedule under another name.  Raises `IllFormed` (SG116) for what is no name."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
+        message = f"`{name}` is no name: letters, digits and _, not beginning with a digit"
+        raise IllFormed(code="SG116", message=message, place=None)
+    return replace(schedule, name=name)
 
 
 def check(schedule: Schedule, k: Trips = "all") -> Verdict:

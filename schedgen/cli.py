@@ -7,9 +7,7 @@ Exit codes: 0 found right, 1 the schedule is wrong or a pass refuses, 2 bad inpu
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -114,13 +112,12 @@ def opt(
 
 def renamed(schedule: Schedule, name: str | None, output: Path | None) -> Schedule:
     """The schedule under the name asked for, or that of the file it goes to."""
-    new = name or (output.stem if output is not None else schedule.name)
-    if not re.fullmatch(r"[A-Za-z_]\w*", new, flags=re.ASCII):
-        if name is None:
-            return schedule
-        message = f"`{name}` is no name: letters, digits and _, not beginning with a digit"
-        raise IllFormed(code="SG116", message=message, place=None)
-    return dataclasses.replace(schedule, name=new)
+    if name is not None:
+        return api.named(schedule, name)
+    try:
+        return schedule if output is None else api.named(schedule, output.stem)
+    except IllFormed:  # a file may be called what no schedule can
+        return schedule
 
 
 @cli.command()
