@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir import ops
 from schedgen.ir.expr import Name, atoms
 from schedgen.ir.schedule import Loop, Schedule, Stmt, statements
-
-MOST = 7
-"""The greatest depth that can be encoded; a loop without a `wait` counts as one of this depth."""
 
 LOST = "no wgmma group stays in flight in the loop any more"
 
 
 def groups_in_flight(schedule: Schedule) -> int:
-    """Summed over the loops over K that commit: the least depth of their waits."""
+    """Summed over the loops over K that commit: the least depth of their waits.
+
+    A loop without a `wait` counts as one of the greatest depth.
+    """
     loops = (loop for role in schedule.roles for loop in _k_loops(role.body))
     return sum(_kept(loop) for loop in loops)
 
@@ -37,5 +38,5 @@ def _kept(loop: Loop) -> int:
     if not commits:
         return 0
     empty = max(commits - sum(isinstance(stmt, ops.Mma) for stmt in inside), 0)
-    least = min([stmt.depth for stmt in inside if isinstance(stmt, ops.Wait)] + [MOST])
+    least = min([stmt.depth for stmt in inside if isinstance(stmt, ops.Wait)] + [MAX_WAIT_DEPTH])
     return max(least - empty, 0)
