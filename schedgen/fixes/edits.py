@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from schedgen.fixes.lines import flat, with_lines
-from schedgen.fixes.overlap import MOST
+from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir import ops
 from schedgen.ir.effects import RingBarrier, SlotRef
 from schedgen.ir.ops import Op, Place
@@ -163,7 +163,7 @@ def _depth_key(op: Op) -> tuple[object, ...] | None:
 def _depths(_: Schedule, __: Role, op: Op) -> Iterator[tuple[int, int]]:
     """What can be encoded below it, the deepest first; else one more."""
     assert isinstance(op, ops.Wait | ops.StoreWait)
-    for depth in range(min(op.depth - 1, MOST), -1, -1):
+    for depth in range(min(op.depth - 1, MAX_WAIT_DEPTH), -1, -1):
         yield -1, depth
     yield 1, op.depth + 1
 

@@ -12,8 +12,9 @@ from schedgen.fixes.guide import GUIDE, single_edits
 from schedgen.fixes.intent import Intent
 from schedgen.fixes.lines import flat, nested, without_empty_block
 from schedgen.fixes.moves import add_edits, move_edits, remove_edits
-from schedgen.fixes.overlap import MOST, groups_in_flight
+from schedgen.fixes.overlap import groups_in_flight
 from schedgen.fixes.vocabulary import _MAKERS
+from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir import ops
 from schedgen.machine import adversaries, execute
 from tests.refusals import V5, changed
@@ -147,7 +148,7 @@ def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
     assert groups_in_flight(sg.parse(drained)) == 0
     twice = changed(V5, ("    commit\n    wait 1\n", "    commit\n    commit\n    wait 1\n"))
     assert groups_in_flight(sg.parse(twice)) == 0  # the second group is empty
-    assert groups_in_flight(sg.parse(changed(V5, ("    wait 1\n", "")))) == MOST
+    assert groups_in_flight(sg.parse(changed(V5, ("    wait 1\n", "")))) == MAX_WAIT_DEPTH
     assert groups_in_flight(sg.load("hopper_matmul_v4")) == 0
 
 
