@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
+from itertools import accumulate
 from typing import Any, TypeVar, cast
 
 import lark
@@ -72,12 +73,12 @@ def parse(text: str, *, file: str) -> Schedule:
     try:
         return cast(Schedule, _Builder(file, _output_name(tree)).transform(tree))
     except RecursionError:
-        raise _too_deep(Place(file, 1, 1)) from None
+        raise _too_deep(text, file) from None
     except VisitError as error:
         if isinstance(error.orig_exc, IllFormed):
             raise error.orig_exc from None
         if isinstance(error.orig_exc, RecursionError):
-            raise _too_deep(Place(file, 1, 1)) from None
+            raise _too_deep(text, file) from None
         raise
 
 
@@ -85,9 +86,14 @@ MOST_NESTING = 64
 """Levels of blocks, brackets or operators that a text may nest."""
 
 
-def _too_deep(place: Place | None) -> IllFormed:
+def _too_deep(text: str, file: str) -> IllFormed:
+    """At the line that nests blocks too deep, else at the longest, wherever the stack gave out."""
+    lines = text.splitlines()
+    depths = list(accumulate(line.count("{") - line.count("}") for line in lines))
+    deep = next((n for n, depth in enumerate(depths) if depth > MOST_NESTING), None)
+    where = max(range(len(lines)), key=lambda n: len(lines[n])) if deep is None else deep
     message = f"blocks, brackets or operators are nested more than {MOST_NESTING} deep"
-    return IllFormed(code="SG101", message=message, place=place)
+    return IllFormed(code="SG101", message=message, place=Place(file, where + 1, 1))
 
 
 def _output_name(tree: Any) -> str | None:
@@ -157,48 +163,41 @@ class _Builder(Transformer[Token, Any]):
     def stages(self, c: list[Any]) -> Stages:
         return Stages(c[0])
 
-    def _binary(self, op: BinaryOp, meta: Meta, c: list[Any]) -> Binary:
-        return self._deeper(Binary(op, c[0], c[1]), c, meta)
+    def _binary(self, op: BinaryOp, c: list[Any]) -> Binary:
+        return self._deeper(Binary(op, c[0], c[1]), c)
 
-    def _deeper(self, made: _Item, parts: Iterable[Any], meta: Meta) -> _Item:
-        """The value, one level deeper than its parts; `IllFormed` beyond the limit.
+    def _deeper(self, made: _Item, parts: Iterable[Any]) -> _Item:
+        """The value, one level deeper than its parts; `RecursionError` beyond the limit.
 
         Levels are kept by identity, with the values, so that an identity is never reused.
         """
         levels = (self.levels[id(p)][0] for p in parts if id(p) in self.levels)
         level = 1 + max(levels, default=0)
         if level > MOST_NESTING:
-            raise _too_deep(self._place(meta))
+            raise RecursionError
         self.levels[id(made)] = (level, made)
         return made
 
-    @_with_meta
-    def plus(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("+", meta, c)
+    def plus(self, c: list[Any]) -> Binary:
+        return self._binary("+", c)
 
-    @_with_meta
-    def minus(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("-", meta, c)
+    def minus(self, c: list[Any]) -> Binary:
+        return self._binary("-", c)
 
-    @_with_meta
-    def times(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("*", meta, c)
+    def times(self, c: list[Any]) -> Binary:
+        return self._binary("*", c)
 
-    @_with_meta
-    def over(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("/", meta, c)
+    def over(self, c: list[Any]) -> Binary:
+        return self._binary("/", c)
 
-    @_with_meta
-    def modulo(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("%", meta, c)
+    def modulo(self, c: list[Any]) -> Binary:
+        return self._binary("%", c)
 
-    @_with_meta
-    def min(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("min", meta, c)
+    def min(self, c: list[Any]) -> Binary:
+        return self._binary("min", c)
 
-    @_with_meta
-    def max(self, meta: Meta, c: list[Any]) -> Binary:
-        return self._binary("max", meta, c)
+    def max(self, c: list[Any]) -> Binary:
+        return self._binary("max", c)
 
     # --- references
     def ring_barrier(self, c: list[Any]) -> RingBarrier:
@@ -263,12 +262,12 @@ class _Builder(Transformer[Token, Any]):
     @_with_meta
     def loop(self, meta: Meta, c: list[Any]) -> Loop:
         made = Loop(var=c[0], first=c[1], end=c[2], body=c[3], place=self._place(meta))
-        return self._deeper(made, c[3], meta)
+        return self._deeper(made, c[3])
 
     @_with_meta
     def guarded(self, meta: Meta, c: list[Any]) -> If:
         made = If(guard=Compare(c[1], c[0], c[2]), body=c[3], place=self._place(meta))
-        return self._deeper(made, c[3], meta)
+        return self._deeper(made, c[3])
 
     # --- declarations
     def tensor(self, c: list[Any]) -> Tensor:
