@@ -9,7 +9,7 @@ import flowchart
 
 from schedgen.diagnostics.catalog import CATALOG
 from schedgen.explaining import Explanation, Section, explanation
-from schedgen.timeline import svg_text
+from schedgen.timeline import fitted_svg
 
 FAMILIES = {
     "SG1": "The text or value is no schedule",
@@ -50,7 +50,7 @@ def _written(it: Explanation) -> Iterator[str]:
 def _section(section: Section) -> Iterator[str]:
     yield f"## {section.heading}\n\n"
     if section.timeline is not None:
-        yield f"<div class='picture'>\n{svg_text(section.timeline)}</div>\n\n"
+        yield f"{fitted_svg(section.timeline)}\n\n"
     else:
         language = "text" if section.kind == "timeline" else section.kind
         yield f"```{language}\n{section.text.rstrip()}\n```\n\n"
@@ -59,5 +59,5 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def style() -> str:
-    """Wide pictures scroll by themselves; code of 80 columns fits beside both columns of links."""
-    return f".picture{{overflow-x:auto}}\n.md-grid{{max-width:80rem}}\n{flowchart.STYLE}\n"
+    """Code of 80 columns fits beside both columns of links."""
+    return f".md-grid{{max-width:80rem}}\n{flowchart.STYLE}\n"
