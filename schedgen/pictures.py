@@ -40,22 +40,27 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.option("--finding", type=click.IntRange(1), help="draw the witness of this one, from 1")
 @click.option("--unsafe", is_flag=True, help="execute what was refuted instead of its witness")
 @click.option("--latencies", type=OUT, help="a JSON table of measured numbers")
+@click.option("--from", "begin", type=click.IntRange(0), metavar="CYCLE",
+              help="draw from this cycle on, or step of a witness")  # fmt: skip
+@click.option("--to", "end", type=click.IntRange(1), metavar="CYCLE", help="draw up to this one")
 @click.option("--html", type=OUT, help="write one page that needs nothing else")
 @click.option("--svg", type=OUT, help="write the picture alone")
 @click.option("--perfetto", type=OUT, help="write a trace for ui.perfetto.dev")
 @WIDTH
 def trace(
     source: str, pipeline: str | None, k_tiles: int, finding: int | None, unsafe: bool,
-    latencies: Path | None, html: Path | None, svg: Path | None, perfetto: Path | None,
-    width: int | None,
+    latencies: Path | None, begin: int | None, end: int | None, html: Path | None,
+    svg: Path | None, perfetto: Path | None, width: int | None,
 ) -> None:  # fmt: skip
     """Draw what happens when: an execution as soon as latencies allow, or a refusal's witness.
 
     A row for each role replica, for TMA and for the tensor core; bubbles, use, and what limits the
-    settled loop.  A refuted schedule is shown by its witness, and exits with 1.
+    settled loop.  Of a long loop the text draws the turns that can be told apart.  A refuted
+    schedule is shown by its witness, and exits with 1.
 
     \b
     schedgen trace hopper_matmul_v5 --k 6
+    schedgen trace hopper_matmul_v5 --k 64 --from 50000
     schedgen trace hopper_matmul_v4 -p 'set-stages{n=2}' --html v4.html
     """
     schedule = given(source, pipeline)
@@ -69,7 +74,7 @@ def trace(
     else:
         table = None if latencies is None else read_table(latencies)
         made = api.trace(schedule, k_tiles=k_tiles, numbers=table)
-    _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
+    _deliver(_part(made, begin, end), html=html, svg=svg, perfetto=perfetto, width=width)
     if verdict is not None and refuted:
         click.echo(way_out(verdict), nl=False, err=True)
     raise SystemExit(1 if refuted else 0)
@@ -91,6 +96,16 @@ def _witness(schedule: Schedule, verdict: Verdict, number: int | None) -> Timeli
     if seen is None:
         refuse("wrong at every K: there is no witness to draw", verdict)
     return api.trace_finding(schedule, seen)
+
+
+def _part(made: Timeline, begin: int | None, end: int | None) -> Timeline:
+    """What was asked for; of a witness with the step that ends it."""
+    if begin is None and end is None:
+        return made
+    first = made.first if begin is None else begin
+    if end is None:
+        return made.between(first, made.stop if first < made.stop else made.end)
+    return made.between(first, end + (made.unit == "steps"))
 
 
 def _bad(message: str) -> IllFormed:

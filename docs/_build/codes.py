@@ -9,7 +9,7 @@ import flowchart
 
 from schedgen.diagnostics.catalog import CATALOG, FAMILIES
 from schedgen.explaining import Explanation, Section, explanation
-from schedgen.timeline import svg_text
+from schedgen.timeline import fitted_svg
 
 def pages() -> dict[str, str]:
     """The pages, and the table of all codes."""
@@ -41,7 +41,7 @@ def _written(it: Explanation) -> Iterator[str]:
 def _section(section: Section) -> Iterator[str]:
     yield f"## {section.heading}\n\n"
     if section.timeline is not None:
-        yield f"<div class='picture'>\n{svg_text(section.timeline)}</div>\n\n"
+        yield f"{fitted_svg(section.timeline)}\n\n"
     else:
         language = "text" if section.kind == "timeline" else section.kind
         yield f"```{language}\n{section.text.rstrip()}\n```\n\n"
@@ -50,5 +50,5 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def style() -> str:
-    """Wide pictures scroll by themselves; code of 80 columns fits beside both columns of links."""
-    return f".picture{{overflow-x:auto}}\n.md-grid{{max-width:80rem}}\n{flowchart.STYLE}\n"
+    """Code of 80 columns fits beside both columns of links."""
+    return f".md-grid{{max-width:80rem}}\n{flowchart.STYLE}\n"

@@ -14,7 +14,7 @@ from schedgen.happens_before.kept import KEEPS
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.passes import PASSES
 from schedgen.pipeline import Pass
-from schedgen.timeline import svg_text
+from schedgen.timeline import fitted_svg
 
 WIDTH = 96
 """Columns of a difference, which a page has room for."""
@@ -98,7 +98,7 @@ def _kernel_page(name: str) -> Iterator[str]:
         yield kernel.pipeline.replace("},", "},\n") + "\n```\n\n"
     yield f"{str(sg.check(schedule)).strip()}\n\n"
     yield f"## The schedule\n\n```text\n{sg.show(schedule)}```\n\n"
-    picture = svg_text(sg.trace(schedule, k_tiles=K_TILES))
-    yield f"## {K_TILES} K tiles\n\n<div class='picture'>\n{picture}</div>\n\n"
+    picture = fitted_svg(sg.trace(schedule, k_tiles=K_TILES))
+    yield f"## {K_TILES} K tiles\n\n{picture}\n\n"
     yield "Rows, signs and what the times are: [Pictures](../../trace.md).\n\n"
     yield f"## The kernel that is emitted\n\n```python\n{sg.emit(schedule)}```\n"

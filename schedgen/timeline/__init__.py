@@ -9,12 +9,12 @@ from schedgen.timeline.html import html_text
 from schedgen.timeline.loads import Loads
 from schedgen.timeline.model import Bar, Handover, Kind, Lane, Timeline, Usage
 from schedgen.timeline.perfetto import perfetto_text, perfetto_value
-from schedgen.timeline.svg import svg_text
+from schedgen.timeline.svg import fitted_svg, svg_text
 from schedgen.timeline.trace import Stuck, traced
 from schedgen.timeline.witness import witnessed
 
 __all__ = [
-    "Bar", "Handover", "Kind", "Lane", "Loads", "Stuck", "Timeline", "Usage", "gantt_text",
-    "html_text", "perfetto_text", "perfetto_value", "rich_text", "svg_text", "traced",
+    "Bar", "Handover", "Kind", "Lane", "Loads", "Stuck", "Timeline", "Usage", "fitted_svg",
+    "gantt_text", "html_text", "perfetto_text", "perfetto_value", "rich_text", "svg_text", "traced",
     "witnessed",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from schedgen.timeline.columns import Columns
+from schedgen.timeline.columns import Columns, fitting, runs
 from schedgen.timeline.legend import facts
 from schedgen.timeline.model import Bar, Kind, Lane, Timeline
 
@@ -22,6 +22,9 @@ NAME_WIDTH = 14
 """The widest name of a lane; longer ones are cut."""
 
 WAITS = {Kind.BARRIER: ".", Kind.GROUP: "-", Kind.STORE: "#"}
+SEVERAL = "+"
+"""Stands where more than one thing would have to be drawn."""
+
 PATH_LETTERS = {"transfer": "t", "mma": "m"}
 """The path's letters: other hops are `h`, hand-overs and what a warp does in between."""
 
@@ -72,15 +75,25 @@ def stage_style(letter: str) -> str:
 def _lines(timeline: Timeline, width: int) -> Iterator[Line]:
     width = max(width, LEAST_WIDTH)
     name_width = min(max((len(x.name) for x in timeline.lanes), default=0), NAME_WIDTH)
-    columns = Columns(timeline, width - name_width - 2)
+    room = width - name_width - 2
+    timeline = fitting(timeline, room)
+    columns = Columns(timeline, room)
+    rows = [(lane.name, _lane(timeline, lane, columns)) for lane in timeline.lanes]
+    rows = [(name, cells) for name, cells in rows if any(cell.text.strip() for cell in cells)]
     for text in _wrapped(_title(timeline), width):
         yield [Cell(text, "head")]
     yield [Cell(" " * (name_width + 2)), Cell(columns.axis(), "axis")]
-    for lane in timeline.lanes:
-        yield _named(lane.name, name_width, _lane(timeline, lane, columns))
-    if timeline.path:
-        yield _named("path", name_width, _path(timeline, columns))
+    for name, cells in rows:
+        yield _named(name, name_width, cells)
+    path = _path(timeline, columns)
+    if path:
+        yield _named("path", name_width, path)
+    crowded = any(SEVERAL in cell.text for _, cells in rows for cell in cells)
     for label, text in facts(timeline, columns.scale):
+        if label == "path" and not path:
+            continue
+        if label == "signs" and crowded:
+            text += f"  {SEVERAL} more than one of these"
         for number, part in enumerate(_wrapped(text, width - 11)):
             yield [Cell(f"{label if not number else '':<9}"), Cell("  " + part)]
 
@@ -130,7 +143,8 @@ def _lane(timeline: Timeline, lane: Lane, columns: Columns) -> Line:
 
 
 def _role(timeline: Timeline, lane: Lane, columns: Columns, cells: list[tuple[str, str]]) -> None:
-    """Waits as stretches; over them where an mma or load is issued, where a stage goes back.
+    """Waits as stretches; over them where an mma or load is issued, where a stage goes back: in the
+    column of that time, or the next where that is taken.
 
     Of a witness, where each step is a column, every op is seen.
     """
@@ -139,25 +153,30 @@ def _role(timeline: Timeline, lane: Lane, columns: Columns, cells: list[tuple[st
         bars = [bar for bar in lane.bars if bar.kind is kind]
         for column in columns.mostly(bars):
             cells[column] = (sign, "wait")
-    issues = [b for b in lane.bars if b.kind is Kind.OP and b.op.startswith(("load ", "mma "))]
     taken: set[int] = set()
-    for bar in _first_of_tile(issues):
-        column = columns.free(bar.begin, taken)
-        if column is not None:
-            cells[column] = (bar.letter or "*", stage_style(bar.letter))
-    for bar in lane.bars:
-        column = columns.free(bar.begin, taken) if bar.op.startswith("release") else None
-        if column is not None:
-            cells[column] = ("^", "limit")
+    for bar, mark in _marks(lane.bars, witness=timeline.unit == "steps"):
+        if timeline.first <= bar.begin < timeline.stop:
+            column = columns.free(bar.begin, taken)
+            if column is None:
+                cells[columns.of(bar.begin)] = (SEVERAL, "")
+            else:
+                cells[column] = mark
 
 
-def _first_of_tile(bars: Sequence[Bar]) -> Iterator[Bar]:
-    """One for each run of ops on the same stage and tile."""
+def _marks(bars: Sequence[Bar], *, witness: bool) -> Iterator[tuple[Bar, tuple[str, str]]]:
+    """The first load or mma of each stage and tile, and what goes back.
+
+    Small letters say which stage that is, but where the tensor core's stand for odd replicas.
+    """
     last: tuple[str, int | None] | None = None
     for bar in bars:
-        if (bar.letter, bar.tile) != last:
-            yield bar
-        last = bar.letter, bar.tile
+        if bar.op.startswith("release"):
+            small = bar.letter.lower() if witness else ""
+            yield bar, (small, stage_style(bar.letter)) if small else ("^", "limit")
+        elif bar.kind is Kind.OP and bar.op.startswith(("load ", "mma ")):
+            if (bar.letter, bar.tile) != last:
+                yield bar, (bar.letter or "*", stage_style(bar.letter))
+            last = bar.letter, bar.tile
 
 
 def _engine(timeline: Timeline, lane: Lane, columns: Columns, cells: list[tuple[str, str]]) -> None:
@@ -165,18 +184,25 @@ def _engine(timeline: Timeline, lane: Lane, columns: Columns, cells: list[tuple[
     bubbles = timeline.bubbles if lane.name == "tensor core" else ()
     for column in columns.mostly_within(bubbles):
         cells[column] = ("_", "bubble")
-    for bar in lane.bars:
+    taken: set[int] = set()
+    for begin, end, (bar, *_) in runs([bar for bar in lane.bars if timeline.sees(bar)]):
         letter = bar.letter or "#"
         if lane.name == "tensor core" and bar.replica % 2:
             letter = letter.lower()
-        for column in columns.mostly([bar]):
-            cells[column] = (letter, stage_style(bar.letter))
+        covered = columns.covered(begin, end)
+        if not covered and timeline.first <= begin and end <= timeline.stop:
+            covered = range(columns.of(begin), columns.of(begin) + 1)
+        for column in covered:
+            several = column in taken
+            cells[column] = (SEVERAL, "") if several else (letter, stage_style(bar.letter))
+            taken.add(column)
 
 
 def _path(timeline: Timeline, columns: Columns) -> Line:
+    """Empty where the picture lies beyond it."""
     cells = [(" ", "")] * columns.count
     for step in timeline.path:
         sign = PATH_LETTERS.get(step.why, "h")
         for column in columns.covered(step.begin, step.end):
             cells[column] = (sign.upper(), "limit") if step.settled else (sign, "wait")
-    return _merged(cells)
+    return _merged(cells) if any(sign != " " for sign, _ in cells) else []

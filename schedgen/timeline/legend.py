@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from schedgen.timeline.critical import Cycle, Hop
 from schedgen.timeline.loads import Loads
@@ -18,12 +19,10 @@ PATH_LEGEND = (
     "settled loop"
 )
 WITNESS_LEGEND = (
-    "letters are stages (A the first): in a role's row it issues its load or mma, below they are "
-    "in flight; = another op  . waits for a barrier  - for its mma  ^ hands a stage back  ! what "
-    "goes wrong"
+    "letters are stages (A the first): in a role's row it issues its load or mma, small it hands "
+    "that stage back, below they are in flight; = another op  . waits for a barrier  - for its "
+    "mma  ! what goes wrong"
 )
-SHORT = 400
-"""Units per column from which on bars are too short to be seen."""
 
 
 def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
@@ -48,20 +47,44 @@ def facts(timeline: Timeline, scale: int) -> Iterator[tuple[str, str]]:
         yield "refused", timeline.refusal
     for sentence in timeline.sentences:
         yield "seen", sentence
+    left_out = left_out_text(timeline)
+    if left_out:
+        yield "then" if is_whole(timeline) else "drawn", left_out
     if timeline.unit == "cycles":
-        later = timeline.end - timeline.shown
-        if later:
-            yield "then", f"{later:,} more cycles to the exit, not drawn"
         for role in timeline.serialised:
             yield "note", f"ptxas lets {role} wait after each wgmma (C7520): 128 rows in flight"
-        if scale >= SHORT:
-            yield "note", "bars are shorter than columns: a smaller --k or a larger --width helps"
     if timeline.unit == "cycles":
         yield "signs", f"a column is {scale:,} cycles; {LEGEND}"
     else:
         yield "signs", WITNESS_LEGEND
     if timeline.path:
         yield "path", PATH_LEGEND
+
+
+def is_whole(timeline: Timeline) -> bool:
+    """Whether all up to the last mma is drawn, or all steps."""
+    begin = 1 if timeline.unit == "steps" else 0
+    return timeline.first <= begin and timeline.stop >= timeline.shown
+
+
+def left_out_text(timeline: Timeline) -> str:
+    """What is not drawn; empty where everything is."""
+    first, stop, end = timeline.first, timeline.stop, timeline.end
+    if timeline.unit == "steps":
+        return "" if is_whole(timeline) else f"steps {first:,} to {stop - 1:,} of {end - 1:,}"
+    after = f"{max(end - stop, 0):,} more cycles to the exit, not drawn"
+    if is_whole(timeline):
+        return after if end > stop else ""
+    rest = timeline.shown - stop
+    if rest > 0:
+        turns = "" if timeline.cycle is None else _turns_text(rest / timeline.cycle.per_turn)
+        after = f"{rest:,} more cycles to the last mma{turns}, and {end - stop:,} to the exit"
+    return f"cycles {first:,} to {stop:,} (`--from`, `--to`): {after}"
+
+
+def _turns_text(turns: Fraction) -> str:
+    count = round(turns)
+    return f", some {count:,} turns of the loop" if count > 1 else ""
 
 
 def _loads_text(loads: Loads) -> str:

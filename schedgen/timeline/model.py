@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from schedgen.ir.problems import IllFormed
 from schedgen.machine.hazard import Site
 from schedgen.markup import Shown
 from schedgen.timeline.critical import Cycle
@@ -127,8 +128,9 @@ class Step:
 class Timeline(Shown):
     """An execution, or a refusal's witness.
 
-    ``unit`` is `cycles`, or `steps` where time is the number of a step.  ``shown`` is where a
-    narrow picture ends: the last mma; ``end`` where everything does, ``first`` where it begins.
+    ``unit`` is `cycles`, or `steps` where time is the number of a step.  ``end`` is where all of
+    it ends, ``shown`` where the last mma does.  Pictures go from ``first`` to ``last``, or to
+    ``shown`` where that is None; the numbers are those of the whole.
     ``loads`` is how long those wait for others, ``serialised`` names roles that ptxas lets wait
     after each wgmma.  ``rings`` tells their stages, ``refusal`` the finding, ``sentences`` what is
     to be seen.
@@ -150,6 +152,7 @@ class Timeline(Shown):
     refusal: str = ""
     sentences: tuple[str, ...] = ()
     first: int = 0
+    last: int | None = None
 
     @property
     def title(self) -> str:
@@ -163,6 +166,29 @@ class Timeline(Shown):
         """What ``shown`` is the time of."""
         tensor = self.lane("tensor core")
         return "exit" if tensor is None or not tensor.bars else "last mma"
+
+    @property
+    def stop(self) -> int:
+        """Where pictures end."""
+        return self.shown if self.last is None else self.last
+
+    def between(self, begin: int, end: int) -> Timeline:
+        """The same to be drawn from ``begin`` to ``end``, which may lie beyond its own end.
+
+        Pictures of as many cycles have one scale.  Raises `IllFormed` (SG116) for none at all.
+        """
+        first = max(begin, self.first)
+        if not first < min(end, self.end):
+            there = f"they go from {self.first:,} to {self.end:,}"
+            message = f"there are no {self.unit} to draw from {begin:,} to {end:,}: {there}"
+            raise IllFormed(code="SG116", message=message, place=None)
+        return replace(self, first=first, last=end)
+
+    def sees(self, bar: Bar) -> bool:
+        """Whether some of a bar lies in the picture."""
+        if bar.begin == bar.end:
+            return self.first <= bar.begin < self.stop
+        return bar.begin < self.stop and bar.end > self.first
 
     def lane(self, name: str) -> Lane | None:
         return next((lane for lane in self.lanes if lane.name == name), None)

@@ -133,7 +133,7 @@ def test_svg_is_well_formed_and_shows_every_lane(picture):
     made = picture()
     root = ElementTree.fromstring(svg_text(made))
     texts = {"".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {lane.name for lane in made.lanes} <= texts
+    assert {lane.name for lane in made.lanes if lane.bars} <= texts
     titles = [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}title")]
     assert sum("mma acc" in t for t in titles) >= sum(
         len(lane.bars) for lane in made.lanes if lane.name == "tensor core"
@@ -142,6 +142,73 @@ def test_svg_is_well_formed_and_shows_every_lane(picture):
     for box in root.iter("{http://www.w3.org/2000/svg}rect"):
         assert 0 <= float(box.get("x", 0)) <= float(box.get("x", 0)) + float(box.attrib["width"])
         assert float(box.get("x", 0)) + float(box.attrib["width"]) <= width
+
+
+def svg_width(made):
+    return int(ElementTree.fromstring(svg_text(made)).attrib["width"])
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_page_fits_a_window_of_a_thousand_pixels(picture):
+    """Its margins and border take 50; below that a witness is scrolled to its end."""
+    made = picture()
+    page = html_text(made)
+    (box,) = re.findall(r'<div class="sg-fit([^"]*)"', page)
+    assert box == (" sg-end" if made.refusal else "")
+    assert ".sg-end{direction:rtl}" in page
+    least, most = map(int, re.search(r"--least:(\d+)px;--most:(\d+)px", page).groups())
+    assert 0.75 * svg_width(made) <= least <= 950 <= most
+    assert 'viewBox="0 0 ' in page
+
+
+def test_pictures_end_with_the_last_mma_and_say_so():
+    root = ElementTree.fromstring(svg_text(v5()))
+    texts = ["".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[-1] == f"{v5().end - v5().shown:,} more cycles to the exit, not drawn"
+    assert max(int(t.replace(",", "")) for t in texts if t[0].isdigit() and " " not in t) == 8000
+    torn = list(root.iter("{http://www.w3.org/2000/svg}polyline"))
+    assert len(torn) == 3  # the roles go on, the engines do not
+    assert "TMA stores" not in svg_text(sg.trace(sg.load("hopper_matmul_v6"), k_tiles=6))
+
+
+def test_pictures_of_as_many_cycles_have_one_scale():
+    pictures = [v5(n) for n in (2, 3, 4)]
+    assert len({svg_width(made.between(0, 12_000)) for made in pictures}) == 1
+    marks = [re.findall(r'<text class="dim" [^>]*middle">[\d,]+<', svg_text(m.between(0, 12_000)))
+             for m in pictures]  # fmt: skip
+    assert marks[0] == marks[1] == marks[2]
+    axes = {gantt_text(made.between(0, 12_000), width=80).split("\n")[1] for made in pictures}
+    assert len(axes) == 1
+    assert v5(2).between(0, 12_000).usages == v5(2).usages
+
+
+def test_parts_of_a_long_loop(tmp_path):
+    long = ("trace", "hopper_matmul_v5", "--k", 64)
+    whole, late = schedgen(*long), schedgen(*long, "--from", 50_000)
+    assert "drawn      cycles 0 to 17,152 " in whole.out
+    rest = "50,653 more cycles to the last mma, some 49 turns of the loop, and 61,530 to the exit"
+    assert rest in " ".join(whole.out.split())
+    assert "drawn      cycles 50,000 to 67,152 " in late.out
+    busy = [line for line in whole.out.splitlines() if " cycles busy: " in line]
+    assert len(busy) == 2
+    assert all(line in late.out for line in busy)  # the numbers are those of the whole
+    file = tmp_path / "part.svg"
+    assert schedgen(*long, "--from", 50_000, "--to", 52_000, "--svg", file).code == 0
+    assert "cycles 50,000 to 52,000: " in file.read_text()
+    assert "consumer[0]  ####" in schedgen("trace", "hopper_matmul_v5", "--from", 9000).out
+    for wrong in (("--from", 90_000), ("--from", 500, "--to", 400)):
+        shown = schedgen(*long, *wrong)
+        assert (shown.code, shown.out) == (2, "")
+        assert shown.err.startswith("error[SG116]: there are no cycles to draw from ")
+
+
+def test_a_narrow_witness_keeps_a_column_for_each_of_its_last_steps():
+    text = gantt_text(witness(), width=40)
+    steps = witness().end - 1
+    assert f"of {steps}\n" in text
+    assert "!!\n" in text
+    roles = [line for line in text.splitlines() if line.startswith("consumer[")]
+    assert [line.rstrip()[-1] for line in roles] == ["a", "a"]  # the stage that goes back too early
 
 
 def test_svg_escapes_what_it_shows():
