@@ -6,10 +6,11 @@ Both compare with float64 and report the relative Frobenius norm of the differen
 from __future__ import annotations
 
 import importlib.util
-import os
+import io
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,10 +178,18 @@ def _reference(
     return a.astype(np.float64) @ b.astype(np.float64).T
 
 
+@contextmanager
+def without_bar() -> Iterator[None]:
+    """tilus draws a bar on standard error while it compiles: for eyes only."""
+    if sys.stderr.isatty():
+        yield
+        return
+    with redirect_stderr(io.StringIO()):
+        yield
+
+
 def run_cuda(schedule: Schedule, text: str, *, m: int, n: int, k: int, seed: int) -> RunResult:
     """The emitted kernel ``text`` on the GPU that torch sees."""
-    if not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")  # tilus shows a bar while it compiles
     import torch
 
     a, b = (torch.from_numpy(x).cuda() for x in inputs(m, n, k, seed))
@@ -188,7 +197,8 @@ def run_cuda(schedule: Schedule, text: str, *, m: int, n: int, k: int, seed: int
     with tempfile.TemporaryDirectory(prefix="schedgen-") as folder:
         path = Path(folder) / f"{schedule.name}.py"
         path.write_text(text, encoding="utf-8")
-        launch(load_script(path), a, b, c)
+        with without_bar():
+            launch(load_script(path), a, b, c)
         torch.cuda.synchronize()
     ref = (a.double() @ b.double().T).cpu().numpy()
     error = relative_error(c.cpu().numpy(), ref)
