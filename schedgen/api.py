@@ -28,7 +28,7 @@ from schedgen.ir.schedule import ELEMENT_BYTES, Schedule, expect_schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.missing import unreadable
-from schedgen.pipeline import Pass, parse_pipeline
+from schedgen.pipeline import Pass, Passes, pipeline_of
 from schedgen.plugins import KnownPasses, kernel_of_plugin
 from schedgen.provenance import command, origin
 from schedgen.trips import Trips, span
@@ -118,20 +118,21 @@ def _read_back(schedule: Schedule) -> Schedule:
     return replace(parse_text(to_text(schedule), file=schedule.name), source=None)
 
 
-def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
-    """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`.
+def apply_steps(schedule: Schedule, pipeline: Passes) -> Iterator[tuple[Pass, Schedule]]:
+    """The schedule after each pass; ``pipeline`` is a string, a `Pass`, a `Pipeline` or passes.
 
-    What a pass left or changed keeps the place that it had, what it made has none.
+    What each declares to keep is compared.  What a pass left or changed has the place that it had,
+    what it made has none.  Raises `IllFormed` (SG114) and `PassStopped`.
     """
     expect_schedule(schedule)
-    for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
+    for step, after in pipeline_of(pipeline, KnownPasses()).steps(schedule):
         fresh = _read_back(after)
         yield step, with_places(fresh, after) if has_places(after) else fresh
 
 
-def apply(schedule: Schedule, pipeline: str, *, name: str | None = None) -> Schedule:
-    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``, under
-    its old name or a new one."""
+def apply(schedule: Schedule, pipeline: Passes, *, name: str | None = None) -> Schedule:
+    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``, or
+    after passes of one's own, under its old name or a new one.  See `apply_steps`."""
     for _, after in apply_steps(schedule, pipeline):
         schedule = after
     return schedule if name is None else named(replace(schedule, source=None), name)
