@@ -71,6 +71,9 @@ def trace(
         made = api.trace(schedule, k_tiles=k_tiles, numbers=table)
     _deliver(made, html=html, svg=svg, perfetto=perfetto, width=width)
     if verdict is not None and refuted:
+        first = api.findings_text(verdict, tile_k=schedule.tile.k).partition("\n")[0]
+        line = api.verdict_line(verdict, tile_k=schedule.tile.k)
+        click.echo(f"{schedule.name}: {line}\n{first}", err=True)
         click.echo(way_out(verdict), nl=False, err=True)
     raise SystemExit(1 if refuted else 0)
 
