@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from schedgen.timeline import Timeline
 
 
+PICTURE_TILES = 6
+"""K tiles of a picture where none are asked for: every stage of a ring is used again."""
+
+
 class Refused(Exception):
     """The schedule was not emitted, run or measured: the verdict says why, ``verb`` what was
     refused."""
@@ -212,7 +216,9 @@ def predict(
     return predict_proved(schedule, shape=shape, numbers=h200(), clock=clock)
 
 
-def trace(schedule: Schedule, *, k_tiles: int, numbers: Numbers | None = None) -> Timeline:
+def trace(
+    schedule: Schedule, *, k_tiles: int = PICTURE_TILES, numbers: Numbers | None = None
+) -> Timeline:
     """What happens when: the execution for one K, each event as soon as ``numbers`` allow.
 
     None stands for those of `predict`, fitted to an H200.  The schedule is not judged.  Raises

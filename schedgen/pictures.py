@@ -35,8 +35,8 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.command(cls=Verb)
 @INPUT
 @PIPELINE
-@click.option("--k", "k_tiles", type=click.IntRange(0), default=6, show_default=True,
-              help="K in tiles, not elements")  # fmt: skip
+@click.option("--k", "k_tiles", type=click.IntRange(0), default=api.PICTURE_TILES,
+              show_default=True,               help="K in tiles, not elements")  # fmt: skip
 @click.option("--finding", type=click.IntRange(1), help="draw the witness of this one, from 1")
 @click.option("--unsafe", is_flag=True, help="execute what was refuted instead of its witness")
 @click.option("--latencies", type=OUT, help="a JSON table of measured numbers")
