@@ -136,7 +136,9 @@ def apply_fix(
     if repair is None:
         if found is not None:
             click.echo(found.text, err=err)
-        elif output is not None or (aloud and source.path is None):
+        elif aloud:
+            click.echo("nothing to fix", err=True)
+        if found is None and (output is not None or (aloud and source.path is None)):
             deliver(source.text, output)
         return False
     for line in (f"fix: {repair.fix.text}", *(f"note: {note}" for note in repair.fix.notes)):
