@@ -78,4 +78,6 @@ def _did_you_mean(meant: Meant, text: str) -> str:
 def _without_brackets(word: str, inner: str) -> tuple[str, str]:
     what = "its number" if inner.isdecimal() else "its operands"
     shown = f"{word} {inner}".rstrip()
+    if not inner:
+        return f"`{word}` stands without parentheses", f"write `{shown}`"
     return f"`{word}` takes {what} without parentheses", f"write `{shown}`"

@@ -223,7 +223,7 @@ def test_a_ring_of_another_name_is_meant_by_its_name():
 
 @pytest.mark.parametrize(("edit", "message", "help"), [
     (("wait 1", "wait(1)"), "`wait` takes its number without parentheses", "write `wait 1`"),
-    (("    commit\n", "    commit()\n"), "`commit` takes its operands without parentheses",
+    (("    commit\n", "    commit()\n"), "`commit` stands without parentheses",
      "write `commit`"),
     (("release tma.empty lag 1", "release(tma.empty)"),
      "`release` takes its operands without parentheses", "write `release tma.empty`"),
