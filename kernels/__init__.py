@@ -80,7 +80,7 @@ def kernel_schedule(name: str) -> Schedule:
     assert kernel.base is not None
     assert kernel.pipeline is not None
     base = kernel_schedule(kernel.base)
-    made = parse_pipeline(kernel.pipeline, PASSES).rewrite(base)
+    made = parse_pipeline(kernel.pipeline, PASSES).rewrite_unchecked(base)
     return _placed(replace(made, name=name))
 
 

@@ -30,7 +30,7 @@ from schedgen.passes.retime import (
     stages_needed,
     uses_before,
 )
-from schedgen.passes.rewriting import refuse
+from schedgen.passes.rewriting import in_flight_already, refuse
 from schedgen.pipeline import Pass
 
 
@@ -89,7 +89,8 @@ class OverlapWgmma(Pass):
         for op in (s for s in loop.body if isinstance(s, Op)):
             if _in_flight(loop, op):
                 fix = "apply it once, to the serial loop"
-                yield refuse(AlreadyInFlight, self, f"`{op.text}`", fix, role=role, place=op.place)
+                reason = in_flight_already(op)
+                yield refuse(AlreadyInFlight, self, reason, fix, role=role, place=op.place)
             if _touches_registers(op) or _sets_cursor(op):
                 reason = f"`{op.text}` depends on the step that it stands in"
                 fix = "take it out of the loop, or leave the loop serial"

@@ -45,6 +45,11 @@ def refuse(
 # --- Roles and their loops
 
 
+def in_flight_already(op: Op) -> str:
+    """The reason of `AlreadyInFlight`: the wait or late release that shows it."""
+    return f"the loop already keeps mma groups in flight, by `{op.text}`"
+
+
 def multiplying_role(schedule: Schedule) -> Role | None:
     """The one role that issues mma, None if there is none or more than one."""
     found = [r for r in schedule.roles if any(isinstance(op, Mma) for op in ops_of(r.body))]

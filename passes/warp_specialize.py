@@ -16,6 +16,7 @@ from schedgen.ir.schedule import If, Loop, Role, Schedule, Stmt, ops_of, stateme
 from schedgen.passes.rewriting import (
     Fill,
     filled_rings,
+    in_flight_already,
     is_fill,
     k_loop,
     multiplying_role,
@@ -78,7 +79,7 @@ class WarpSpecialize(Pass):
             if isinstance(op, Wait) and op.depth:
                 first = "`warp-specialize`, then `overlap-wgmma`"
                 yield refuse(
-                    AlreadyInFlight, self, f"`{op.text}`", first, role=role, place=op.place
+                    AlreadyInFlight, self, in_flight_already(op), first, role=role, place=op.place
                 )
         for reason, stmt in _objections(role, loop):
             place = loop.place if stmt is None else stmt.place

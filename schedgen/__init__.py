@@ -119,6 +119,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 def __getattr__(name: str) -> Any:
     """Names of what builds, runs and predicts kernels, imported when they are asked for."""
     if name in ("BuildFailed", "BuildReport", "ToolchainMissing"):

@@ -28,7 +28,7 @@ from schedgen.ir.schedule import ELEMENT_BYTES, Schedule, expect_schedule
 from schedgen.ir.spec import verify
 from schedgen.kernels import KERNELS, kernel_schedule
 from schedgen.missing import unreadable
-from schedgen.pipeline import Pass, parse_pipeline
+from schedgen.pipeline import Pass, Passes, pipeline_of
 from schedgen.plugins import KnownPasses, kernel_of_plugin
 from schedgen.provenance import command, origin
 from schedgen.trips import Trips, span
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from schedgen.predict import Numbers, Prediction
     from schedgen.running import RunResult
     from schedgen.timeline import Timeline
+
+
+PICTURE_TILES = 6
+"""K tiles of a picture where none are asked for: every stage of a ring is used again."""
 
 
 class Refused(Exception):
@@ -118,20 +122,21 @@ def _read_back(schedule: Schedule) -> Schedule:
     return replace(parse_text(to_text(schedule), file=schedule.name), source=None)
 
 
-def apply_steps(schedule: Schedule, pipeline: str) -> Iterator[tuple[Pass, Schedule]]:
-    """The schedule after each pass.  Raises `IllFormed` (SG114) and `PassStopped`.
+def apply_steps(schedule: Schedule, pipeline: Passes) -> Iterator[tuple[Pass, Schedule]]:
+    """The schedule after each pass; ``pipeline`` is a string, a `Pass`, a `Pipeline` or passes.
 
-    What a pass left or changed keeps the place that it had, what it made has none.
+    What each declares to keep is compared.  What a pass left or changed has the place that it had,
+    what it made has none.  Raises `IllFormed` (SG114) and `PassStopped`.
     """
     expect_schedule(schedule)
-    for step, after in parse_pipeline(pipeline, KnownPasses()).steps(schedule):
+    for step, after in pipeline_of(pipeline, KnownPasses()).steps(schedule):
         fresh = _read_back(after)
         yield step, with_places(fresh, after) if has_places(after) else fresh
 
 
-def apply(schedule: Schedule, pipeline: str, *, name: str | None = None) -> Schedule:
-    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``, under
-    its old name or a new one."""
+def apply(schedule: Schedule, pipeline: Passes, *, name: str | None = None) -> Schedule:
+    """The schedule after a pipeline such as ``overlap-wgmma{in-flight=1},set-stages{n=4}``, or
+    after passes of one's own, under its old name or a new one.  See `apply_steps`."""
     for _, after in apply_steps(schedule, pipeline):
         schedule = after
     return schedule if name is None else named(replace(schedule, source=None), name)
@@ -211,7 +216,9 @@ def predict(
     return predict_proved(schedule, shape=shape, numbers=h200(), clock=clock)
 
 
-def trace(schedule: Schedule, *, k_tiles: int, numbers: Numbers | None = None) -> Timeline:
+def trace(
+    schedule: Schedule, *, k_tiles: int = PICTURE_TILES, numbers: Numbers | None = None
+) -> Timeline:
     """What happens when: the execution for one K, each event as soon as ``numbers`` allow.
 
     None stands for those of `predict`, fitted to an H200.  The schedule is not judged.  Raises

@@ -23,7 +23,7 @@ from schedgen.ir.schedule import Schedule
 from schedgen.kernels import KERNELS
 from schedgen.options import given, print_json
 from schedgen.plugins import kernel_of_plugin
-from schedgen.terminal import deliver, given_text, print_findings, room, write
+from schedgen.terminal import EXIT, deliver, given_text, print_findings, room, write
 
 if TYPE_CHECKING:
     from schedgen.fixes import Fix, NoFix
@@ -136,7 +136,9 @@ def apply_fix(
     if repair is None:
         if found is not None:
             click.echo(found.text, err=err)
-        elif output is not None or (aloud and source.path is None):
+        elif aloud:
+            click.echo("nothing to fix", err=True)
+        if found is None and (output is not None or (aloud and source.path is None)):
             deliver(source.text, output)
         return False
     for line in (f"fix: {repair.fix.text}", *(f"note: {note}" for note in repair.fix.notes)):
@@ -232,11 +234,11 @@ A_SCHEDULE = re.compile(r"(\s|#.*\n)*schedule\s+\w")
 """How the text of a schedule begins, and no JSON does."""
 
 
-def read_verdict(file: str) -> object:
+def read_verdict(file: str, pipeline: str | None = None) -> object:
     """The JSON of `check` in a file or on standard input; of a schedule, the one that it gets."""
     is_kernel = file != "-" and not Path(file).is_file()
     if is_kernel and (file in KERNELS or kernel_of_plugin(file) is not None):
-        return _judged(api.load(file), file)
+        return _judged(api.load(file), file, pipeline)
     name = "standard input" if file == "-" else f"`{file}`"
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
@@ -248,16 +250,23 @@ def read_verdict(file: str) -> object:
     except (ValueError, RecursionError):
         message = f"{name} is no schedule and no JSON of `schedgen check INPUT --format json`"
         raise IllFormed(code="SG115", message=message, place=None) from None
-    if value is not None:
-        return value
-    return _judged(api.parse(text, name="<stdin>" if file == "-" else file), file)
+    if value is None:
+        name = "<stdin>" if file == "-" else file
+        return _judged(api.parse(text, name=name), file, pipeline)
+    if pipeline is not None:
+        message = f"-p goes with a schedule; {name} is the JSON of one that was judged"
+        help = "give -p to `schedgen check`"
+        raise IllFormed(code="SG116", message=message, place=None, help=help)
+    return value
 
 
-def _judged(schedule: Schedule, source: str) -> object:
-    """The JSON of a schedule's verdict.  Raises `IllFormed` where there is nothing to replay."""
+def _judged(schedule: Schedule, source: str, pipeline: str | None) -> object:
+    """The JSON of a schedule's verdict; ends the command where there is nothing to replay."""
+    if pipeline is not None:
+        schedule = api.apply(schedule, pipeline)
     verdict = api.check(schedule)
     if not verdict.findings:
         line = api.verdict_line(verdict, tile_k=schedule.tile.k)
-        message = f"{schedule.name}: {line}: there is nothing to replay"
-        raise IllFormed(code="SG116", message=message, place=None)
-    return verdict_json(schedule, verdict, source)
+        click.echo(f"{schedule.name}: {line}: there is nothing to replay")
+        raise SystemExit(EXIT[verdict.outcome])
+    return verdict_json(schedule, verdict, source, pipeline)

@@ -202,14 +202,20 @@ def limits(source: str, pipeline: str | None, style: str) -> None:
 
 @cli.command()
 @click.argument("file", metavar="FILE")
+@PIPELINE
 @click.option("--finding", type=int, default=1, show_default=True, help="which one, from 1")
-@click.option("--all", "is_whole", is_flag=True, help="show every step, not the last ones alone")
-def replay(file: str, finding: int, is_whole: bool) -> None:
+@click.option(
+    "--all",
+    "is_whole",
+    is_flag=True,
+    help="show every step, not the last ones and the two accesses alone",
+)
+def replay(file: str, pipeline: str | None, finding: int, is_whole: bool) -> None:
     """Step a witness through the abstract machine.
 
     FILE is the JSON of `check`, a schedule, which is judged first, or `-` for either.
     """
-    retelling = api.replay_finding(read_verdict(file), finding)
+    retelling = api.replay_finding(read_verdict(file, pipeline), finding)
     for line in retelling.lines(shown=None) if is_whole else retelling.lines():
         click.echo(line)
     raise SystemExit(0 if retelling.shows else 1)

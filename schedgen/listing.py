@@ -220,4 +220,8 @@ def axioms() -> None:
     """Print the axioms of the machine model, with their sources."""
     for axiom in AXIOMS:
         mark = " (ASSUMPTION)" if axiom.assumed else ""
-        click.echo(f"{axiom.subject}{mark}: {axiom.text} [{axiom.source}]")
+        text = f"{axiom.subject}{mark}: {axiom.text} [{axiom.source}]"
+        if sys.stdout.isatty():  # in a pipe each is a line, for grep
+            wide = room(sys.stdout)
+            text = textwrap.fill(text, wide, subsequent_indent="  ", break_on_hyphens=False)
+        click.echo(text)

@@ -34,13 +34,18 @@ class Shown:
     def __init_subclass__(cls) -> None:
         # In the class's own dictionary: else IPython prefers the `__repr__` of a dataclass.
         cls._repr_pretty_ = Shown._repr_pretty_
+        if "__repr__" not in vars(cls):  # and `dataclass` makes none where one is there
+            cls.__repr__ = Shown.__repr__
 
     def _styled(self, *, width: int) -> Text:
         """The words with their colours, at most ``width`` wide where that can be."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self._styled(width=WIDTH).plain.rstrip("\n")
+        return _plain(self._styled(width=WIDTH))
+
+    def __repr__(self) -> str:
+        return brief(self, str(self).partition("\n")[0])
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         text = self._styled(width=options.max_width)
@@ -48,11 +53,22 @@ class Shown:
         yield text
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        text = self._styled(width=WIDTH)
-        printer.text(text.plain.rstrip("\n"))
+        printer.text(_plain(self._styled(width=WIDTH)))
 
     def _repr_html_(self) -> str:
         return section(type(self).__name__, preformatted(self._styled(width=PAGE_WIDTH)))
+
+
+def _plain(text: Text) -> str:
+    """The words alone: no blanks at the ends of lines, no empty lines at the end."""
+    return "\n".join(line.rstrip() for line in text.plain.rstrip().split("\n"))
+
+
+def brief(value: object, words: str) -> str:
+    """A `repr` of one line, such as ``<Verdict refuted: SG203 at K = 5>``."""
+    words = " ".join(words.split())
+    shown = words if len(words) <= WIDTH else f"{words[: WIDTH - 3]}..."
+    return f"<{type(value).__name__} {shown.rstrip(' ,;:')}>"
 
 
 def section(label: str, *parts: str) -> str:

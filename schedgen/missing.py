@@ -22,6 +22,8 @@ MOST_LETTERS = 60
 def unreadable(path: Path, error: Exception) -> IllFormed:
     """SG115 for a name that is no kernel, where reading it as a file failed."""
     name = str(path)
+    if path == Path():
+        return _refused("INPUT is empty, or this folder", "a kernel's name, a .sched file, or `-`")
     shown = name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS]}..."
     if not isinstance(error, FileNotFoundError):
         reason = getattr(error, "strerror", None) or str(error)

@@ -47,8 +47,34 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+EXAMPLES = {"--m": "8192", "--n": "8192", "--k": "8192", "--shape": "8192x8192x8192",
+            "--pipeline": "'set-stages{n=4}'"}  # fmt: skip
+"""What options that must be given may be."""
+
+
 class Verb(click.Command):
-    """A command whose JSON is a document also where its input or its passes are refused."""
+    """A command that names all options it lacks.
+
+    Its JSON is a document also where its input or its passes are refused.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        typed = {arg.partition("=")[0] for arg in args}
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if not isinstance(error.param, click.Option):
+                raise
+            lacking = [
+                option.opts[-1] for option in self.params
+                if isinstance(option, click.Option) and option.required
+                and not typed & set(option.opts)
+            ]  # fmt: skip
+            *first, last = lacking
+            named = f"{', '.join(first)} and {last}" if first else last
+            given = " ".join(f"{name} {EXAMPLES[name]}" for name in lacking)
+            message = f"{named} must be given, such as {given}"
+            raise click.UsageError(message, ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         if ctx.params.get("style") != "json":

@@ -35,8 +35,8 @@ OUT = click.Path(path_type=Path, dir_okay=False)
 @click.command(cls=Verb)
 @INPUT
 @PIPELINE
-@click.option("--k", "k_tiles", type=click.IntRange(0), default=6, show_default=True,
-              help="K in tiles, not elements")  # fmt: skip
+@click.option("--k", "k_tiles", type=click.IntRange(0), default=api.PICTURE_TILES,
+              show_default=True,               help="K in tiles, not elements")  # fmt: skip
 @click.option("--finding", type=click.IntRange(1), help="draw the witness of this one, from 1")
 @click.option("--unsafe", is_flag=True, help="execute what was refuted instead of its witness")
 @click.option("--latencies", type=OUT, help="a JSON table of measured numbers")
@@ -76,6 +76,9 @@ def trace(
         made = api.trace(schedule, k_tiles=k_tiles, numbers=table)
     _deliver(_part(made, begin, end), html=html, svg=svg, perfetto=perfetto, width=width)
     if verdict is not None and refuted:
+        first = api.findings_text(verdict, tile_k=schedule.tile.k).partition("\n")[0]
+        line = api.verdict_line(verdict, tile_k=schedule.tile.k)
+        click.echo(f"{schedule.name}: {line}\n{first}", err=True)
         click.echo(way_out(verdict), nl=False, err=True)
     raise SystemExit(1 if refuted else 0)
 

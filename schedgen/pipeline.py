@@ -11,11 +11,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from schedgen.diagnostics.finding import Finding
+from schedgen.diagnostics.render import finding_text
 from schedgen.diagnostics.target import (
     NothingToRewrite,
     PassBrokeTheSchedule,
@@ -37,7 +38,7 @@ class PassStopped(Exception):
     """
 
     def __init__(self, finding: Finding, *, tile_k: int) -> None:
-        super().__init__(f"{finding.code} {finding.name}: {finding.message}")
+        super().__init__(finding_text(finding, tile_k=tile_k).rstrip("\n"))
         self.finding = finding
         self.tile_k = tile_k
 
@@ -94,8 +95,9 @@ class Pipeline:
     def text(self) -> str:
         return ",".join(p.text for p in self.passes)
 
-    def rewrite(self, schedule: Schedule) -> Schedule:
-        """Apply all passes with their preconditions and well-formedness, nothing more."""
+    def rewrite_unchecked(self, schedule: Schedule) -> Schedule:
+        """Apply all passes with their preconditions and well-formedness, nothing more: what they
+        keep is not compared, as `steps` and `schedgen.apply` do."""
         for step in self.passes:
             schedule = _verified(step, step.apply(schedule))
         return schedule
@@ -174,6 +176,26 @@ def _plugin_fault(step: Pass, provider: str, what: str, k: int | None) -> Findin
         pass_name=step.text, provider=provider, what=what, k=k, rows=(), missing=None,
         fix=f"report it to {provider}, with the schedule and the pipeline string",
     )  # fmt: skip
+
+
+Passes = str | Pass | Pipeline | Iterable[Pass]
+"""What may be applied: a pipeline string, one pass, or several in their order."""
+
+
+def pipeline_of(passes: Passes, table: Mapping[str, type[Pass]]) -> Pipeline:
+    """The pipeline that is meant.  Raises `IllFormed` (SG114) for a string that is none."""
+    if isinstance(passes, Pipeline):
+        return passes
+    if isinstance(passes, str):
+        return parse_pipeline(passes, table)
+    several: object = (passes,) if isinstance(passes, Pass) else passes
+    items = tuple(several) if isinstance(several, Iterable) else (several,)
+    for item in items:
+        if not isinstance(item, Pass):
+            shown = f"the class {item.__name__}" if isinstance(item, type) else repr(item)
+            way = f"`{item.__name__}(...)` makes one" if isinstance(item, type) else "use a string"
+            raise TypeError(f"{shown} is not a Pass: {way}, a Pass, a Pipeline or several passes")
+    return Pipeline(items)
 
 
 _ITEM = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\{([^{}]*)\})?\s*")

@@ -21,7 +21,7 @@ from schedgen.happens_before.proof.certificate import Certificate
 from schedgen.happens_before.unroll import OverBudget
 from schedgen.ir.printer import to_text
 from schedgen.ir.schedule import Schedule
-from schedgen.markup import Shown, folded, preformatted, section
+from schedgen.markup import Shown, brief, folded, preformatted, section
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -36,12 +36,17 @@ def attach() -> None:
     """Give the classes the methods of `Shown`, and those that differ."""
     methods: dict[type, tuple[Callable[[Any], str], Callable[..., Text], Callable[[Any], str]]] = {
         Schedule: (to_text, schedule_styled, schedule_html),
-        Verdict: (verdict_says, verdict_styled, verdict_html),
+        Verdict: (verdict_printed, verdict_styled, verdict_html),
         Finding: (finding_says, finding_styled, finding_html),
         Certificate: (certificate_says, certificate_styled, Shown._repr_html_),
     }
+    short = {Schedule: schedule_brief, Verdict: verdict_brief}
     for cls, (says, styled, html) in methods.items():
-        named = {"__str__": says, "_styled": styled, "_repr_html_": html}
+        named: dict[str, Callable[..., Any]] = {
+            "__str__": says, "_styled": styled, "_repr_html_": html,
+        }  # fmt: skip
+        if cls in short:
+            named["__repr__"] = short[cls]
         for name in ("__rich_console__", "_repr_pretty_"):
             named[name] = vars(Shown)[name]
         for name, method in named.items():
@@ -49,6 +54,15 @@ def attach() -> None:
 
 
 # --- a schedule
+def schedule_brief(schedule: Schedule) -> str:
+    """``<Schedule hopper_matmul_v5: 2 roles, ring tma of 4 stages>``"""
+    roles = len(schedule.roles)
+    parts = [f"{roles} role{'' if roles == 1 else 's'}"]
+    for ring in schedule.rings:
+        parts.append(f"ring {ring.name} of {ring.stages} stage{'' if ring.stages == 1 else 's'}")
+    return brief(schedule, f"{schedule.name}: {', '.join(parts)}")
+
+
 def schedule_styled(schedule: Schedule, *, width: int) -> Text:
     """The text form, its words in colour, and its timeline."""
     from rich.text import Text
@@ -114,6 +128,21 @@ def _drawn(timeline: Timeline, width: int) -> Text:
 
 
 # --- a verdict
+def verdict_brief(verdict: Verdict) -> str:
+    """``<Verdict refuted: SG203 at K = 5>``, or the sentence where there are no findings."""
+    if not verdict.findings:
+        step = None if verdict.schedule is None else verdict.schedule.tile.k
+        words = str(verdict.outcome) if step is None else verdict_line(verdict, tile_k=step)
+        return brief(verdict, words)
+    found = [f.code if f.k is None else f"{f.code} at K = {f.k}" for f in verdict.findings]
+    return brief(verdict, f"{verdict.outcome}: {', '.join(found)}")
+
+
+def verdict_printed(verdict: Verdict) -> str:
+    """The same words without a line end at the end: `print` makes one."""
+    return verdict_says(verdict).rstrip("\n")
+
+
 def verdict_says(verdict: Verdict) -> str:
     """``hopper_matmul_v5: proved for every K >= 0 (...)``, then the findings."""
     if verdict.schedule is None:

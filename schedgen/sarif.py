@@ -12,6 +12,7 @@ from typing import Any
 
 from schedgen.diagnostics.catalog import CATALOG, page
 from schedgen.diagnostics.finding import Finding, Row, Step
+from schedgen.diagnostics.refused import place_of
 from schedgen.ir.ops import Place
 from schedgen.ir.problems import IllFormed
 
@@ -48,7 +49,7 @@ def ill_formed_log(error: IllFormed, *, source: str, version: str) -> dict[str, 
             "ruleIndex": codes.index(each.code),
             "level": "error",
             "message": {"text": each.message + (f"; {each.help}" if each.help else "")},
-            "locations": [_location(each.place, source)],
+            "locations": [_location(place_of(each), source)],
             "relatedLocations": [],
         }
         for each in errors

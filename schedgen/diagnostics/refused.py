@@ -9,6 +9,7 @@ from typing import Any
 from schedgen.diagnostics.catalog import CATALOG, advice
 from schedgen.diagnostics.finding import Row
 from schedgen.diagnostics.render import excerpt, labelled, place_json
+from schedgen.ir.ops import Place
 from schedgen.ir.problems import IllFormed
 
 WIDEST = 80
@@ -26,8 +27,9 @@ def _lines(error: IllFormed) -> Iterator[str]:
         yield str(error)
         return
     yield f"{error.code} {entry.name}: {error.message}"
-    if error.place is not None:
-        yield labelled("at", f"{error.place}:{error.place.column}")
+    place = place_of(error)
+    if place is not None:
+        yield labelled("at", f"{place}:{place.column}")
     lines = [line if len(line) <= WIDEST else f"{line[:WIDEST]}..." for line in error.lines]
     yield from excerpt(marked(error, lines), lines)
     pointer = f"schedgen explain {error.code}"
@@ -37,9 +39,16 @@ def _lines(error: IllFormed) -> Iterator[str]:
 
 def _way_out(error: IllFormed) -> str:
     """Its own, else what the page of its code says to do about a place in a text."""
-    if error.help is not None or error.place is None or error.code not in CATALOG:
+    placeless = error.place is None and error.code != "SG116"
+    if error.help is not None or placeless or error.code not in CATALOG:
         return error.help or ""
     return advice(error.code)
+
+
+def place_of(error: IllFormed) -> Place | None:
+    """Where what is underlined begins; without a text the place of the statement."""
+    row = marked(error, error.lines)
+    return error.place if row is None else row.place
 
 
 def marked(error: IllFormed, lines: Sequence[str]) -> Row | None:
@@ -71,8 +80,9 @@ def refused_json(error: IllFormed) -> list[dict[str, Any]]:
 
 def _json(error: IllFormed) -> dict[str, Any]:
     row = marked(error, error.lines)
+    at = error.place if row is None else row.place
     place = {
-        **place_json(error.place), "label": "here", "role": "", "replica": None,
+        **place_json(at), "label": "here", "role": "", "replica": None,
         "op": "" if row is None else row.text, "k": None, "tile": None,
     }  # fmt: skip
     return {

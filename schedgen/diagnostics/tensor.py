@@ -168,7 +168,8 @@ class OutputCoverage(Finding):
     """Some output element is not stored exactly once.
 
     What it means
-        The boxes of the stored accumulators leave a part of the tile out, or overlap.
+        The boxes of the stored accumulators leave a part of the tile out, overlap, or lie outside
+        it.
     Why it is wrong
         Elements are never written, or written twice with different values.
     Example
@@ -181,10 +182,14 @@ class OutputCoverage(Finding):
     name = "output-coverage"
     rows_text: str
     times: int
+    inside: bool
 
     @property
     def message(self) -> str:
-        return f"{self.rows_text} of the tile are stored {self.times} times"
+        if not self.inside:
+            return f"{self.rows_text} are stored, and lie outside the tile"
+        often = "never stored" if self.times == 0 else f"stored {self.times} times"
+        return f"{self.rows_text} of the tile are {often}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -282,7 +282,8 @@ class BadRequest(Page):
     Example
         `schedgen check hopper_matmul_v5 --k 5..2`.
     Fix
-        See `schedgen COMMAND --help`.
+        Take a value that the sentence allows; `schedgen COMMAND --help` lists what a command takes,
+        `help(sg.NAME)` what a call takes.
     """
 
     code = "SG116"

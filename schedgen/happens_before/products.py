@@ -171,7 +171,7 @@ def coverage_violations(case: Case) -> Iterator[Breach]:
         tile = case.schedule.tile
         inside = cell.row < tile.m and cell.col < tile.n and cell.row >= 0 and cell.col >= 0
         if len(tiles) != (1 if inside else 0):
-            yield partial(_stored_often, case, cell, stores, leave)
+            yield partial(_stored_often, case, cell, stores, leave, inside)
 
 
 def _uncovered(case: Case, stored: StoredBox, leave: int) -> Violation:
@@ -186,13 +186,18 @@ def _uncovered(case: Case, stored: StoredBox, leave: int) -> Violation:
     return Violation(finding, (leave,), False, key, rank=1)
 
 
-def _stored_often(case: Case, cell: Box, stores: list[StoredBox], leave: int) -> Violation:
-    """A cell that is stored more or less than once; its rows are the tile's line and the stores."""
+def _stored_often(
+    case: Case, cell: Box, stores: list[StoredBox], leave: int, inside: bool
+) -> Violation:
+    """A cell that is not stored as often as it should be.
+
+    Its rows are the tile's line and the stores.
+    """
     tile = case.schedule.tile
     here = [s for s in stores if s.box.covers(cell.row, cell.col)]
     rows = [declared_row("tile", f"{tile.m} x {tile.n}", tile.place)]
     finding = OutputCoverage(
-        rows_text=str(cell), times=len(here),
+        rows_text=str(cell), times=len(here), inside=inside,
         rows=(*rows, *(row("store", s.store) for s in here)), missing=None,
         fix="let the stored accumulators tile the output tile exactly",
     )  # fmt: skip

@@ -47,7 +47,7 @@ from schedgen.ir.schedule import (
     Tensor,
     Tile,
 )
-from schedgen.ir.syntax import syntax_error
+from schedgen.ir.syntax import glued, syntax_error
 
 _Item = TypeVar("_Item")
 _OWN_FIELDS = {"offset", "by", "place"}
@@ -70,6 +70,9 @@ def parse(text: str, *, file: str) -> Schedule:
         tree: Any = cast(Any, _grammar()).parse(text)
     except UnexpectedInput as error:
         raise syntax_error(error, _grammar(), text, file) from None
+    slip = glued(text, file)
+    if slip is not None:
+        raise slip
     try:
         return cast(Schedule, _Builder(file, _output_name(tree)).transform(tree))
     except RecursionError:

@@ -169,9 +169,8 @@ def _tensors_fit_the_problem(s: Schedule) -> Iterator[Objection]:
                 message = f"slot `{slot.name}` holds `{slot.tensor}`, which is no operand"
                 yield message, slot.place, f"the operands are `{'` and `'.join(operands)}`"
             elif slot.dtype in ELEMENT_BYTES and slot.dtype != operands[slot.tensor].dtype:
-                wanted = operands[slot.tensor].dtype
-                message = f"slot `{slot.name}` is {slot.dtype}, but `{slot.tensor}` is {wanted}"
-                yield message, slot.place
+                what = f"`{slot.dtype}` of slot `{slot.name}` is not the type of `{slot.tensor}`"
+                yield what, slot.place, f"write `{operands[slot.tensor].dtype}`"
     for acc in s.accumulators:
         if acc.tensor != p.out.name:
             yield f"accumulator `{acc.name}` is no part of the output `{p.out.name}`", acc.place
@@ -322,13 +321,17 @@ def _op_expressions(op: Op) -> Iterator[tuple[Expr, frozenset[str]]]:
         yield effects.sync.index, frozenset({"self"})
 
 
+_WHOLE = "a declaration holds for the whole kernel: numbers, and"
+_DECLARED = {"slot": f"{_WHOLE} `i`", "buff": f"{_WHOLE} `i`", "accu": f"{_WHOLE} `self`"}
+
+
 def _names_are_in_scope(s: Schedule) -> Iterator[Objection]:
     for where, expr, place, scope in _scoped(s):
         for atom in atoms(expr):
             if isinstance(atom, Name) and atom.name not in scope:
                 may = ", ".join(f"`{n}`" for n in sorted(scope)) or "numbers only"
-                message = f"`{atom.name}` has no value in {where} (may use: {may})"
-                yield message, place, did_you_mean(atom.name, scope)
+                help = did_you_mean(atom.name, scope) or _DECLARED.get(where[:4])
+                yield f"`{atom.name}` has no value in {where} (may use: {may})", place, help
 
 
 def _loop_variables_are_new(s: Schedule) -> Iterator[Objection]:

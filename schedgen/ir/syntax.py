@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from schedgen.ir.foreign import foreign_word
 from schedgen.ir.ops import OPS, Place
 from schedgen.ir.problems import IllFormed, did_you_mean
 
@@ -30,6 +31,9 @@ _KINDS = (
     ("an expression", {"a name", "a number", "`(`", "`-`", "`min`", "`max`"}),
 )
 """Kinds of things that are named by their kind where several may follow."""
+
+_STATEMENTS = {op.keyword.split()[0] for op in OPS} | {"for", "if"}
+_ROLE = "producer warp { ... }"
 
 _NO_RASTER = re.compile(r"tile\s+m\s+-?\d+\s*,\s*n\s+-?\d+\s*,\s*k\s+-?\d+\s*,?")
 
@@ -54,9 +58,21 @@ def syntax_error(error: Any, grammar: Lark, text: str, file: str) -> IllFormed:
         wanted, at = set[str](error.allowed or ()), error.pos_in_stream
         found = text[at : at + 1]
     names = sorted({_friendly(grammar, name) for name in wanted - {"WS", "COMMENT"}})
-    made = _known_slip(text, at, found) or _word_slip(grammar, text, at, names)
+    made = _known_slip(text, at, found) or _block_slip(text, at, found, names)
+    made = made or _foreign_slip(text, at) or _word_slip(grammar, text, at, names)
     message, help, where = made or _general(text, at, found, names)
     return IllFormed(code="SG101", message=message, place=_place(text, where, file), help=help)
+
+
+def glued(text: str, file: str) -> IllFormed | None:
+    """SG101 for `syncthreads`, which the parser reads as the op and a name."""
+    found = re.search(r"^[ \t]*(sync\w+)", text, re.ASCII | re.MULTILINE)
+    if found is None:
+        return None
+    word, where = found[1], _place(text, found.start(1), file)
+    near = f"did you mean `sync {word.removeprefix('sync')}`?"
+    message, help = foreign_word(text, found.start(1)) or (f"unexpected `{word}`", near)
+    return IllFormed(code="SG101", message=message, place=where, help=help)
 
 
 _Said = tuple[str, str | None, int]
@@ -83,6 +99,34 @@ def _known_slip(text: str, at: int, found: str) -> _Said | None:
     return None
 
 
+def _block_slip(text: str, at: int, found: str, names: list[str]) -> _Said | None:
+    """A block that was never opened, or that a `}` closed too early."""
+    before = _end_of_code(text, at)
+    line = _without_comments(text[:before]).rpartition("\n")[2].strip()
+    opens = re.match(r"(for|if|role|ring)\b", line)
+    if found and opens and "`{`" in names and "\n" in text[before:at]:
+        return f"the block of `{_named(line)}` lacks its `{{`", "write it behind the line", before
+    if found in _STATEMENTS and not _open_blocks(text[:at]):
+        message = f"`{found}` stands outside every role"
+        early = _closed_early(text[:at])
+        if early is None:
+            return message, f"write it inside the braces of one, such as `role {_ROLE}`", at
+        block, line_number, where = early
+        message += f": this `}}` in line {line_number} closed `{block.header}` too early"
+        return message, "take it away, if the block goes on behind it", where
+    return None
+
+
+def _foreign_slip(text: str, at: int) -> _Said | None:
+    """A word of PTX or CUTLASS, or brackets as there, where a statement begins."""
+    start = text.rfind("\n", 0, at) + 1
+    start += len(re.match(r"\s*", text[start:])[0])  # type: ignore[index]
+    if start > at or not re.fullmatch(r"[\w.:]*\s*", text[start:at], re.ASCII):
+        return None
+    said = foreign_word(text, start)
+    return None if said is None else (*said, start)
+
+
 def _word_slip(grammar: Lark, text: str, at: int, names: list[str]) -> _Said | None:
     """A word that is nearly one of those expected, or of all where it begins with one."""
     start = at
@@ -95,7 +139,7 @@ def _word_slip(grammar: Lark, text: str, at: int, names: list[str]) -> _Said | N
     if start < at:  # such as `lagg`, of which `lag` was read
         friendly = (_friendly(grammar, terminal.name) for terminal in grammar.terminals)
         known = re.findall(r"`([a-z-]{2,})`", " ".join(friendly))
-    near = did_you_mean(word[0], known)
+    near = None if word[0] in known else did_you_mean(word[0], known)
     return None if near is None else (f"unexpected `{word[0]}`", near, start)
 
 
@@ -193,3 +237,23 @@ def _blocks(text: str) -> tuple[list[_Block], list[_Block]]:
                 if match.start() == begin < block.column - 1:
                     suspects.append(block)
     return still_open, suspects
+
+
+def _closed_early(text: str) -> tuple[_Block, int, int] | None:
+    """The first block of the last role that a `}` of another indentation closed, and that `}`."""
+    still_open: list[_Block] = []
+    early: tuple[_Block, int, int] | None = None
+    for number, line in enumerate(_without_comments(text).split("\n"), start=1):
+        begin = len(line) - len(line.lstrip())
+        for match in re.finditer(r"[{}]", line):
+            if match.group() == "{":
+                if not still_open:
+                    early = None
+                header = line[: match.start()].strip()
+                still_open.append(_Block(_named(header), number, begin + 1))
+            elif still_open:
+                block = still_open.pop()
+                alone = match.start() == begin
+                if early is None and alone and begin != block.column - 1:
+                    early = block, number, _position(text, number, match.start() + 1)
+    return early

@@ -16,7 +16,7 @@ from schedgen.ir.schedule import Schedule
 from schedgen.machine.compiler import compile_program
 from schedgen.machine.hazard import Event, Hazard, Site, Step
 from schedgen.machine.interpreter import Machine
-from schedgen.machine.program import Program
+from schedgen.machine.program import Program, Team
 from schedgen.machine.replay import ReplayError, follow
 from schedgen.machine.shortening import shortened, tell
 from schedgen.machine.state import Move
@@ -47,17 +47,24 @@ class Retelling:
         return bool(self.hazards)
 
     def lines(self, *, shown: int | None = SHOWN) -> Iterator[str]:
-        """The last steps (None: all), numbered, then one sentence for each hazard."""
+        """The last steps (None: all) and those that begin what collides, numbered.
+
+        Then one sentence for each hazard.
+        """
         yield self.title
         count = self.program.k_tiles
         noun = "tile" if count == 1 else "tiles"
         yield f"at K = {count} {noun} (k = {count * self.program.schedule.tile.k})"
-        first = 0 if shown is None else max(len(self.steps) - shown, 0)
-        if first:
-            yield f"  ... the first {first} steps are left out"
-        cells = [self._cells(step) for step in self.steps[first:]]
+        kept = self._kept(shown)
+        cells = [self._cells(self.steps[n - 1]) for n in kept]
         widths = [max((len(row[i]) for row in cells), default=0) for i in range(5)]
-        for number, row in enumerate(cells, start=first + 1):
+        before = 0
+        for number, row in zip(kept, cells, strict=True):
+            left_out, before = number - before - 1, number
+            if left_out:
+                first = "the first " if left_out == number - 1 else ""
+                noun, verb = ("step", "is") if left_out == 1 else ("steps", "are")
+                yield f"  ... {first}{left_out} {noun} {verb} left out"
             if number == self.given + 1:
                 yield "  ... the witness ends here, and then:"
             padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -68,19 +75,35 @@ class Retelling:
         if not self.hazards:
             yield "the machine saw no hazard"
 
+    def _kept(self, shown: int | None) -> list[int]:
+        """The numbers of the steps that are told."""
+        first = 0 if shown is None else max(len(self.steps) - shown, 0)
+        sites = [site for h in self.hazards for site in (h, h.other) if site is not None]
+        colliding = {(site.role, site.op, site.k) for site in sites}
+        early: dict[tuple[str, str, int | None], int] = {}
+        for number, step in enumerate(self.steps, start=1):
+            who, event, op, k = self._acting(step)
+            if event == "issue" and (who, op, k) in colliding:
+                early.setdefault((who, op, k), number)
+        return sorted({*early.values(), *range(first + 1, len(self.steps) + 1)})
+
     def _cells(self, step: Step) -> tuple[str, str, str, str, str]:
-        team = next(
-            t for t in self.program.teams
-            if (t.role.name, t.replica) == (step.role, step.replica)
-        )  # fmt: skip
-        actors = [self.program.actors[a] for a in team.actors]
-        who = team.label
-        if step.actor is not None and len(actors) > 1:
-            who += " leader" if step.actor == 0 else f" sister {step.actor}"
-        here = next(a.code[a.index[step.seq]] for a in actors if step.seq in a.index)
-        turn = "" if here.k is None else f"k = {here.k}"
+        who, event, op, k = self._acting(step)
+        if step.actor is not None and len(self._team(step).actors) > 1:
+            who += " elected warp" if step.actor == 0 else f" sister {step.actor}"
         place = self.places.get((step.role, step.replica, step.seq), "")
-        return who, step.event, here.op.text, turn, place
+        return who, event, op, "" if k is None else f"k = {k}", place
+
+    def _acting(self, step: Step) -> tuple[str, str, str, int | None]:
+        """The role replica, what it did, with which op, in which turn."""
+        team = self._team(step)
+        actors = [self.program.actors[a] for a in team.actors]
+        here = next(a.code[a.index[step.seq]] for a in actors if step.seq in a.index)
+        return team.label, step.event, here.op.text, here.k
+
+    def _team(self, step: Step) -> Team:
+        key = (step.role, step.replica)
+        return next(t for t in self.program.teams if (t.role.name, t.replica) == key)
 
 
 def _sentence(hazard: Hazard) -> str:

@@ -53,8 +53,8 @@ def _beyond(step: Beyond | None) -> str:
         return ""
     if not step.findings:
         return f"with {step.value}: {step.outcome}"
-    (code, name), *more = step.findings
-    return f"with {step.value}: {code} {name}" + "".join(f", {code}" for code, _ in more)
+    named = ", ".join(f"{code} {name}" for code, name in step.findings)
+    return f"with {step.value}: {named}"
 
 
 def _turns(slack: Slack) -> str:

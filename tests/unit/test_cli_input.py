@@ -204,3 +204,26 @@ def test_a_slab_that_changes_in_the_loop_is_judged(tmp_path):
     result = schedgen("check", file)
     assert (result.code, result.err) == (1, "")
     assert "SG211" in result.out
+
+
+@pytest.mark.parametrize(("command", "says"), [
+    (("run",), "--m, --n and --k must be given, such as --m 8192 --n 8192 --k 8192"),
+    (("run", "--n=64"), "--m and --k must be given, such as --m 8192 --k 8192"),
+    (("predict",), "--shape must be given, such as --shape 8192x8192x8192"),
+    (("opt",), "--pipeline must be given, such as --pipeline 'set-stages{n=4}'"),
+])  # fmt: skip
+def test_all_options_that_are_missing_are_named(command, says):
+    result = schedgen(command[0], "hopper_matmul_v4", *command[1:])
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[-1] == f"Error: {says}"
+
+
+def test_an_empty_input_is_said_to_be_empty():
+    assert "INPUT is empty, or this folder" in schedgen("check", "").err
+
+
+def test_what_is_proved_needs_no_fix(tmp_path):
+    result = schedgen("check", "hopper_matmul_v5", "--fix", "-o", tmp_path / "y")
+    assert result.code == 0
+    assert result.err.splitlines()[0] == "nothing to fix"
+    assert (tmp_path / "y").is_file()

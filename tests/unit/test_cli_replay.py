@@ -33,7 +33,7 @@ def test_early_release_ends_with_the_tile_that_lands_under_the_mma():
     assert lines[0].startswith("SG203 overwrite-before-retire: tile 3 may land in stage 0 of tma.A")
     assert lines[1] == "at K = 4 tiles (k = 256)"
     assert lines[2] == "  ... the first 17 steps are left out"
-    assert lines[3].split()[:4] == ["18", "consumer[0]", "leader", "issue"]
+    assert lines[3].split()[:5] == ["18", "consumer[0]", "elected", "warp", "issue"]
     assert lines[-3].split()[:3] == ["42", "producer", "land"]
     assert lines[-2] == (
         "tile 3 lands in tma.A[0] stage 0, which `mma acc, tma.A[self], tma.B, k` of consumer[0] "
@@ -172,9 +172,32 @@ def test_a_schedule_is_judged_and_its_finding_replayed():
 
 def test_a_schedule_without_findings_has_nothing_to_replay():
     result = schedgen("replay", "hopper_matmul_v5")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("hopper_matmul_v5: proved for every K >= 0 (")
+    assert result.out.endswith("): there is nothing to replay\n")
+
+
+def test_both_accesses_are_told_however_early_one_began(tmp_path):
+    file = tmp_path / "bad.sched"
+    file.write_text(V5.replace("wait 1", "wait 2"))
+    lines = schedgen("replay", file).out.splitlines()
+    assert lines[2] == "  ... the first 17 steps are left out"
+    assert lines[3].split()[:5] == ["18", "consumer[0]", "elected", "warp", "issue"]
+    assert "mma acc, tma.A[self], tma.B, 0" in lines[3]
+    assert lines[4] == "  ... 18 steps are left out"
+    numbers = [int(line.split()[0]) for line in lines if line[:4] == "    "]
+    assert numbers == [18, *range(37, 62)]
+
+
+def test_passes_are_applied_to_a_schedule_and_not_to_json(tmp_path):
+    file = tmp_path / "bad.sched"
+    file.write_text(V5.replace("wait 1", "wait 2"))
+    passes = ("-p", "set-stages{n=3}")
+    assert "at K = 4 tiles (k = 256)" in schedgen("replay", file, *passes).out
+    assert schedgen("replay", "hopper_matmul_v4", *passes).code == 0
+    result = schedgen("replay", "-", *passes, stdin=BAD)
     assert (result.code, result.out) == (2, "")
-    assert "proved for every K" in result.err
-    assert "there is nothing to replay" in result.err
+    assert "-p goes with a schedule; standard input is the JSON" in result.err
 
 
 def test_bytes_too_many_are_said_as_such(tmp_path):

@@ -171,3 +171,30 @@ def test_findings_have_what_one_looks_for():
 def test_a_verdict_without_its_schedule():
     assert str(judge(V5, trips=range(2))) == "checked"
     assert "checked" in read(judge(V5, trips=range(2))._repr_html_())
+
+
+def test_every_value_has_a_short_repr():
+    text = sg.show(V5).replace("wait 1", "wait 2")
+    verdict = sg.check(sg.parse(text))
+    assert repr(V5) == "<Schedule hopper_matmul_v5: 2 roles, ring tma of 4 stages>"
+    assert repr(verdict) == "<Verdict refuted: SG203 at K = 5>"
+    assert repr(sg.check(V5)).startswith("<Verdict proved for every K >= 0 (")
+    assert repr(verdict.findings[0]).startswith("<Finding") is False
+    assert repr(verdict.findings[0]).startswith("<OverwriteBeforeRetire SG203 overwrite-")
+    timeline = sg.trace(V5)
+    assert repr(timeline).startswith("<Timeline hopper_matmul_v5 ")
+    values = [V5, verdict, *verdict.findings, timeline, sg.diff(V5, EARLY), sg.limits(V5),
+              sg.suggest_fix(EARLY), sg.predict(V5, shape=(8192, 8192, 8192))]  # fmt: skip
+    for value in values:
+        assert "\n" not in repr(value)
+        assert len(repr(value)) <= 120
+
+
+def test_what_is_printed_has_no_blanks_at_its_ends():
+    for value in (sg.check(EARLY), sg.trace(V5), sg.diff(V5, EARLY)):
+        assert str(value) == "\n".join(line.rstrip() for line in str(value).rstrip().split("\n"))
+
+
+def test_dir_names_what_is_public_alone():
+    names = [name for name in dir(sg) if not name.startswith("__")]
+    assert names == sorted(sg.__all__)

@@ -1,6 +1,7 @@
 """What is said of a text that is no schedule: the slip itself, where it is, and a way out."""
 
 import json
+import re
 
 import pytest
 
@@ -184,3 +185,111 @@ def test_a_slot_that_is_too_wide_names_its_bytes_and_the_way_out():
     found = next(f for f in verdict.findings if f.code == "SG502")
     assert "128 x f16 = 256 bytes" in found.message
     assert "`k 64`" in found.fix
+
+
+FOREIGN = [
+    ("wait_group 1", "wait"), ("wgmma_wait 1", "wait"), ("warpgroup_wait<1>()", "wait"),
+    ("cute::warpgroup_wait<1>();", "wait"), ("wgmma.wait_group.sync.aligned 1", "wait"),
+    ("commit_group", "commit"), ("wgmma_commit", "commit"), ("warpgroup_commit_batch()", "commit"),
+    ("warpgroup_arrive()", "fence"), ("wgmma_fence", "fence"),
+    ("wgmma.fence.sync.aligned", "fence"),
+    ("mbarrier_wait(full, 0)", "acquire tma.full"), ("consumer_wait", "acquire tma.full"),
+    ("mbarrier.try_wait.parity.shared::cta.b64 p", "acquire tma.full"),
+    ("producer_acquire", "acquire tma.empty"), ("consumer_release", "release tma.empty"),
+    ("mbarrier.arrive.expect_tx.shared.b64 _", "expect"),
+    ("mbarrier.arrive.shared.b64 _", "release tma.empty"),
+    ("cp.async.bulk.tensor.2d.shared::cluster", "load"), ("tma_load(A)", "load"),
+    ("cp.async.bulk.commit_group", "store-commit"),
+    ("cp.async.bulk.wait_group.read 0", "store-wait"),
+    ("fence.proxy.async", "fence proxy"), ("wgmma.mma_async.sync.aligned", "mma"),
+    ("__syncthreads()", "sync"), ("syncthreads", "sync"), ("bar.sync 1, 128", "sync"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", ["    commit\n", "    mma acc, tma.A[self], tma.B, k\n", "{\n"])
+@pytest.mark.parametrize(("word", "meant"), FOREIGN, ids=[word for word, _ in FOREIGN])
+def test_words_of_ptx_and_cutlass_lead_to_the_op_that_is_meant(word, meant, before):
+    error = refusal(V5.replace(before, f"{before}    {word}\n", 1))
+    assert error.code == "SG101"
+    assert re.match(rf"did you mean `{meant}`[,?]", error.help), error
+    assert word.startswith(error.message.split("`")[1])
+    assert error.place.line == V5[: V5.index(before)].count("\n") + 1 + before.count("\n")
+
+
+def test_a_ring_of_another_name_is_meant_by_its_name():
+    text = V5.replace("tma", "load_ring").replace("    commit\n", "    consumer_wait\n", 1)
+    assert refusal(text).help == "did you mean `acquire load_ring.full`?"
+
+
+@pytest.mark.parametrize(("edit", "message", "help"), [
+    (("wait 1", "wait(1)"), "`wait` takes its number without parentheses", "write `wait 1`"),
+    (("    commit\n", "    commit()\n"), "`commit` stands without parentheses",
+     "write `commit`"),
+    (("release tma.empty lag 1", "release(tma.empty)"),
+     "`release` takes its operands without parentheses", "write `release tma.empty`"),
+])  # fmt: skip
+def test_operands_in_brackets(edit, message, help):
+    error = refusal(V5.replace(*edit, 1))
+    assert (error.message, error.help) == (message, help)
+
+
+@pytest.mark.parametrize("header", ["if K > 0", "for k in 1..K", "role producer warp"])
+def test_a_block_without_its_brace(header):
+    error = refusal(V5.replace(f"{header} {{", header, 1))
+    assert error.message == f"the block of `{header.removesuffix(' warp')}` lacks its `{{`"
+    assert error.place.line == line_of(V5, header)
+
+
+def test_a_brace_too_early():
+    line = line_of(V5, "    wait 1")
+    lines = V5.splitlines()
+    lines[line - 1 : line - 1] = ["    }"]
+    error = refusal("\n".join(lines))
+    assert error.message == (
+        f"`wait` stands outside every role: this `}}` in line {line} closed `for k in 1..K` "
+        "too early"
+    )
+    assert (error.place.line, error.place.column) == (line, 5)
+
+
+def test_an_op_outside_every_role():
+    error = refusal(V5 + "commit\n")
+    assert error.message == "`commit` stands outside every role"
+    assert error.place.line == V5.count("\n") + 1
+
+
+PLACES = [
+    (("slot A[2] : f16", "slot A[2] : bf16"), "bf16"),
+    (("slot A[2] : f16", "slot A[2] : half"), "half"),
+    (("rows 64*i", "rows 64*k"), "k"), (("advance tma", "advance tmb"), "tmb"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edit", "marked"), PLACES, ids=[edit[1] for edit, _ in PLACES])
+def test_the_place_is_where_the_caret_is(edit, marked, tmp_path):
+    text = changed(V5, edit)
+    file = tmp_path / "mine.sched"
+    file.write_text(text)
+    told = schedgen("check", file).err.splitlines()
+    at = next(line for line in told if line.startswith("      at : "))
+    line, column = map(int, at.rsplit(":", 2)[1:])
+    assert text.splitlines()[line - 1][column - 1 :].startswith(marked)
+    caret = next(line for line in told if line.endswith("^ here"))
+    assert caret.partition("| ")[2].index("^") == column - 1
+    place = json.loads(schedgen("check", file, "--format", "json").out)["findings"][0]["places"][0]
+    assert (place["line"], place["column"]) == (line, column)
+    log = json.loads(schedgen("check", file, "--format", "sarif").out)
+    region = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert (region["startLine"], region["startColumn"]) == (line, column)
+
+
+def test_a_name_in_a_declaration_is_not_told_of_peeled_steps():
+    error = refusal(changed(V5, ("rows 64*i", "rows 64*k")))
+    assert error.help == "a declaration holds for the whole kernel: numbers, and `i`"
+
+
+def test_columns_outside_the_tile_are_said_to_lie_there():
+    verdict = sg.check(sg.parse(changed(V5, ("rows 64*self", "rows 64*self cols 64"))), k=(0, 1))
+    found = [f.message for f in verdict.findings if f.code == "SG215"]
+    assert found
+    assert not [message for message in found if "stored 1 times" in message]
