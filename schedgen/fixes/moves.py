@@ -107,12 +107,20 @@ def _added(schedule: Schedule, number: int, op: Op, at: int, new: Items, text: s
         places=places_of(above, below), side=side, line=line,
     )  # fmt: skip
     made = with_lines(schedule, number, _fresh((*items[:at], *new, *items[at:]), op))
-    odd = (
-        (isinstance(op, Acquire) and isinstance(above, Fence))
-        or (isinstance(op, Release) and isinstance(below, Wait | Commit))
-        or (isinstance(new[0], If) and isinstance(below, If) and new[0].guard == below.guard)
-    )
+    guarded_twice = isinstance(new[0], If) and isinstance(below, If) and new[0].guard == below.guard
+    odd = guarded_twice or _is_odd(items, at, op)
     return Candidate(edit, made, risky=isinstance(op, Load), odd=odd)
+
+
+def _is_odd(items: Items, at: int, op: Op) -> bool:
+    """Whether nobody would write the op there: a wait, say, below the release of what is read."""
+    above, below = items[at - 1] if at else None, items[at] if at < len(items) else None
+    if isinstance(op, Wait):
+        before = next((i for i in reversed(items[:at]) if isinstance(i, Op)), None)
+        return isinstance(before, Release)
+    if isinstance(op, Release):
+        return isinstance(below, Wait | Commit)
+    return isinstance(op, Acquire) and isinstance(above, Fence)
 
 
 def _fresh(items: Items, op: Op) -> Items:
