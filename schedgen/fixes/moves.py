@@ -6,7 +6,15 @@ import dataclasses
 from collections.abc import Iterator
 
 from schedgen.fixes.edits import Candidate, Edit, Side, first_line, places_of, rings_of
-from schedgen.fixes.lines import Items, flat, ops_around, phrase, with_lines, without_empty_block
+from schedgen.fixes.lines import (
+    Item,
+    Items,
+    flat,
+    ops_around,
+    phrase,
+    with_lines,
+    without_empty_block,
+)
 from schedgen.fixes.vocabulary import addable
 from schedgen.ir.expr import Compare, Name, atoms
 from schedgen.ir.ops import (
@@ -174,8 +182,15 @@ def _is_odd(items: Items, at: int, op: Op) -> bool:
     if isinstance(op, Advance):  # where the others have it: at the end of a step that has none
         return below is not None or not _is_unadvanced(ops_around(items, at), op.ring)
     if isinstance(op, Expect):
-        return isinstance(above, Load) or not isinstance(below, Load)
+        return _is_for(op, above) or not _is_for(op, below)
     return False
+
+
+def _is_for(expect: Op, line: Item) -> bool:
+    """Whether an expect announces the bytes of this load."""
+    if not isinstance(line, Load):
+        return False
+    return rings_of(line) == rings_of(expect) and line.offset == expect.offset
 
 
 def _is_unadvanced(ops: list[Op], ring: str) -> bool:

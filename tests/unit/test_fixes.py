@@ -198,6 +198,19 @@ def test_a_slip_in_one_line_is_repaired_to_what_it_was(old, new):
     assert fix.judged < 50
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("v5_two_rings", "    expect right.full bytes 32768\n"),
+        ("prefetch_before_the_mma", "      expect tma.full bytes 16384 ahead 2\n"),
+    ],
+)
+def test_a_forgotten_expect_comes_above_the_loads_of_its_use(name, line):
+    whole = sg.load(BAD.parent / "known_good" / f"{name}.sched")
+    fix = sg.suggest_fix(sg.parse(changed(sg.show(whole), (line, ""))))
+    assert fix.schedule == whole
+
+
 def test_the_ops_around_a_gap_are_those_of_its_block():
     items = flat(sg.parse(V5).roles[1].body)
     end = items.index(None)
