@@ -67,20 +67,21 @@ def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
 
     Moves, additions and removals far from the rows come last, since there are many of them, and
     additions where nobody would write the line after their like.  An `advance` or `expect` has one
-    place in a step: there it counts as near, and elsewhere as far.
+    place in a step: there it counts as near, and elsewhere comes after all.
     The order depends on the schedule and the finding alone.
     """
     patterns = (*GUIDE.get(finding.code, ()), *OTHERS)
     near = _Nearness(finding)
     everything = list(_all(schedule, patterns))
     made = [one for one in everything if _rank(one, patterns) < len(patterns)]
-    keys: list[tuple[bool, int, bool, int, int]] = []
+    keys: list[tuple[int, int, bool, int, int]] = []
     for number, one in enumerate(made):
         distance = near.of(one)
         far = distance > NEAR and one.edit.kind in ("move", "add", "remove")
+        late = int(far)
         if one.edit.kind == "add" and one.edit.subject in ("advance", "expect"):
-            far = one.odd
-        keys.append((far, _rank(one, patterns), one.odd, distance, number))
+            late = 2 if one.odd else 0
+        keys.append((late, _rank(one, patterns), one.odd, distance, number))
     return [made[key[-1]] for key in sorted(keys)]
 
 
