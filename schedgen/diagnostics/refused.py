@@ -92,6 +92,7 @@ def _json(error: IllFormed) -> dict[str, Any]:
         "k": None,
         "role": None,
         "places": [] if error.place is None else [place],
+        "missing": None,
         "witness": [],
         "also": [],
         "consequences": [],

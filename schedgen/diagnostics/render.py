@@ -103,6 +103,7 @@ def finding_json(f: Finding) -> dict[str, Any]:
         "k": f.k,
         "role": None if first is None else first.who,
         "places": [_row_json(r) for r in f.rows],
+        "missing": f.missing,
         "witness": [_step_json(n, s) for n, s in enumerate(f.witness)],
         "also": list(f.also),
         "consequences": list(f.consequences),

@@ -1,7 +1,8 @@
 """Edits as values, and the single edits of a schedule that change a field or a number.
 
 A field (lag, wait depth, an executor that overrides, bytes) changes in all ops of one keyword, in
-one role and on one ring, that agree in it; a number is that of one declaration.
+one role and on one ring, that agree in it; a depth also in one of them alone, since the last wait
+agrees with the one in the loop by chance.  A number is that of one declaration.
 """
 
 from __future__ import annotations
@@ -99,8 +100,10 @@ def field_edits(schedule: Schedule) -> Iterator[Candidate]:
                 assert isinstance(first, Op)
                 if spec.mixed and len({type(items[at]) for at in members}) == 1:
                     continue  # the same edit as that of one keyword
+                alone = [[at] for at in members] if spec.alone and len(members) > 1 else []
                 for up, changed in spec.values(schedule, role, first):
-                    yield _field(schedule, number, members, spec, up, changed)
+                    for some in (*alone, members):
+                        yield _field(schedule, number, some, spec, up, changed)
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class _Field:
     key: Callable[[Op], tuple[object, ...] | None]
     values: Callable[[Schedule, Role, Op], Iterator[tuple[int, Any]]]
     mixed: bool = False
+    alone: bool = False
 
 
 def _field(
@@ -199,7 +203,7 @@ def loaded_bytes(ring: Ring, role: Role) -> int:
 _FIELDS = (
     _Field("lag", "offset", _lag_key, _lags),
     _Field("lag", "offset", _ahead_key, _lags, mixed=True),
-    _Field("depth", "depth", _depth_key, _depths),
+    _Field("depth", "depth", _depth_key, _depths, alone=True),
     _Field("executor", "by", _executor_key, _no_executor),
     _Field("bytes", "bytes", _bytes_key, _byte_numbers),
 )

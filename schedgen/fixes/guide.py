@@ -24,8 +24,9 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
     "SG213": ("add sync", "move", "executor"),
     "SG214": ("add store-commit", "add store-wait", "add wait", "move", "add acquire"),
     "SG215": ("remove store", "remove tma-store"),
-    "SG301": ("number empty", "number full", "number count", "number threads", "move",
-              "remove", "executor", "add release", "add advance", "add arrive", "add sync"),
+    "SG301": ("number empty", "number full", "number count", "number threads",
+              "add expect", "add advance", "move", "remove", "executor", "add release",
+              "add arrive", "add sync"),
     "SG302": ("bytes", "move", "add load", "add expect", "remove load", "executor"),
     "SG303": ("move", "number full", "number empty", "number count", "add acquire", "remove",
               "add sync"),
@@ -33,8 +34,9 @@ GUIDE: Mapping[str, tuple[str, ...]] = {
     "SG305": ("add sync", "move", "executor", "number empty", "lag"),
     "SG306": ("lag", "move", "remove arrive", "add await", "add acquire", "remove"),
     "SG307": ("lag release -", "number stages +", "move", "lag", "depth", "remove"),
-    "SG308": ("lag release", "move release", "add release", "number empty", "lag", "add arrive"),
-    "SG309": ("lag", "move", "add advance", "remove"),
+    "SG308": ("lag release", "move release", "add advance", "add release", "number empty",
+              "lag", "add arrive"),
+    "SG309": ("lag", "add advance", "move", "remove"),
     "SG310": ("lag", "move", "add load", "add expect", "remove"),
     "SG501": ("number stages -",),
     "SG502": ("depth", "remove"),
@@ -64,18 +66,22 @@ def single_edits(schedule: Schedule, finding: Finding) -> list[Candidate]:
     """Every single edit by the patterns of the finding's code, what is near its rows first.
 
     Moves, additions and removals far from the rows come last, since there are many of them, and
-    additions where nobody would write the line after their like.
+    additions where nobody would write the line after their like.  An `advance` or `expect` has one
+    place in a step: there it counts as near, and elsewhere comes after all.
     The order depends on the schedule and the finding alone.
     """
     patterns = (*GUIDE.get(finding.code, ()), *OTHERS)
     near = _Nearness(finding)
     everything = list(_all(schedule, patterns))
     made = [one for one in everything if _rank(one, patterns) < len(patterns)]
-    keys: list[tuple[bool, int, bool, int, int]] = []
+    keys: list[tuple[int, int, bool, int, int]] = []
     for number, one in enumerate(made):
         distance = near.of(one)
         far = distance > NEAR and one.edit.kind in ("move", "add", "remove")
-        keys.append((far, _rank(one, patterns), one.odd, distance, number))
+        late = int(far)
+        if one.edit.kind == "add" and one.edit.subject in ("advance", "expect"):
+            late = 2 if one.odd else 0
+        keys.append((late, _rank(one, patterns), one.odd, distance, number))
     return [made[key[-1]] for key in sorted(keys)]
 
 

@@ -60,6 +60,27 @@ def with_lines(schedule: Schedule, role: int, items: Sequence[Item]) -> Schedule
     return dataclasses.replace(schedule, roles=roles)
 
 
+def ops_around(items: Items, at: int) -> list[Op]:
+    """The ops of the innermost block around the gap before ``at``, without those of blocks in it.
+
+    >>> ops_around(flat(()), 0)
+    []
+    """
+    found: list[Op] = []
+    for way, upwards in ((reversed(items[:at]), True), (iter(items[at:]), False)):
+        depth = 0
+        for item in way:
+            if isinstance(item, Op):
+                found += [] if depth else [item]
+            elif (item is None) == upwards:  # the edge of a block that is passed over
+                depth += 1
+            elif depth:
+                depth -= 1
+            else:
+                break
+    return found
+
+
 def phrase(items: Items, at: int) -> str:
     """The line of that number in words, for the text of an edit."""
     item = items[at]

@@ -5,16 +5,37 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 
-from schedgen.fixes.edits import Candidate, Edit, Side, first_line, places_of
-from schedgen.fixes.lines import Items, flat, phrase, with_lines, without_empty_block
+from schedgen.fixes.edits import Candidate, Edit, Side, first_line, places_of, rings_of
+from schedgen.fixes.lines import (
+    Item,
+    Items,
+    flat,
+    ops_around,
+    phrase,
+    with_lines,
+    without_empty_block,
+)
 from schedgen.fixes.vocabulary import addable
 from schedgen.ir.expr import Compare, Name, atoms
-from schedgen.ir.ops import Acquire, Commit, Fence, Load, Op, Release, Wait
+from schedgen.ir.ops import (
+    Acquire,
+    Advance,
+    Commit,
+    Expect,
+    ExpectTx,
+    Fence,
+    Load,
+    Mma,
+    Op,
+    Release,
+    Wait,
+)
 from schedgen.ir.schedule import If, Schedule
 
 
 def move_edits(schedule: Schedule) -> Iterator[Candidate]:
-    """Every op exchanged with the line above or below, the edges of blocks included."""
+    """Every op exchanged with the line above or below, the edges of blocks included; and an acquire
+    moved above all that uses its stage."""
     for number, role in enumerate(schedule.roles):
         items = flat(role.body)
         for at in range(len(items) - 1):
@@ -37,7 +58,43 @@ def move_edits(schedule: Schedule) -> Iterator[Candidate]:
                 kind="move", subject=" and ".join(subjects), text=text, role=role.name,
                 places=places_of(upper, lower), side=side, line=line,
             )  # fmt: skip
-            yield Candidate(edit, with_lines(schedule, number, changed), risky=not both)
+            odd = isinstance(lower, Advance) and isinstance(upper, Acquire)
+            yield Candidate(edit, with_lines(schedule, number, changed), risky=not both, odd=odd)
+        for at, top in _late_acquires(items):
+            yield _lifted(schedule, number, at, top)
+
+
+def _late_acquires(items: Items) -> Iterator[tuple[int, int]]:
+    """Acquires below ops that use the stage, with the first of these; two lines up at least."""
+    for at, op in enumerate(items):
+        if not (isinstance(op, Acquire) and rings_of(op)):
+            continue
+        top = at
+        for i in range(at - 1, -1, -1):
+            above = items[i]
+            if not isinstance(above, Op) or above.keyword == "advance":
+                break
+            uses = isinstance(above, Load | Mma | ExpectTx) and set(rings_of(op)) & set(
+                rings_of(above)
+            )
+            if uses or (isinstance(above, Fence) and top == i + 1 < at):
+                top = i
+        if top < at - 1:
+            yield at, top
+
+
+def _lifted(schedule: Schedule, number: int, at: int, top: int) -> Candidate:
+    """An op moved up to another of its block."""
+    role = schedule.roles[number]
+    items = flat(role.body)
+    op = items[at]
+    assert isinstance(op, Op)
+    edit = Edit(
+        kind="move", subject=op.keyword, text=f"`{op.text}` moves above {phrase(items, top)}",
+        role=role.name, places=places_of(op, items[top]), side="above", line=first_line(items[top]),
+    )  # fmt: skip
+    changed = (*items[:top], op, *items[top:at], *items[at + 1 :])
+    return Candidate(edit, with_lines(schedule, number, changed))
 
 
 def remove_edits(schedule: Schedule) -> Iterator[Candidate]:
@@ -107,12 +164,40 @@ def _added(schedule: Schedule, number: int, op: Op, at: int, new: Items, text: s
         places=places_of(above, below), side=side, line=line,
     )  # fmt: skip
     made = with_lines(schedule, number, _fresh((*items[:at], *new, *items[at:]), op))
-    odd = (
-        (isinstance(op, Acquire) and isinstance(above, Fence))
-        or (isinstance(op, Release) and isinstance(below, Wait | Commit))
-        or (isinstance(new[0], If) and isinstance(below, If) and new[0].guard == below.guard)
-    )
+    guarded_twice = isinstance(new[0], If) and isinstance(below, If) and new[0].guard == below.guard
+    odd = guarded_twice or _is_odd(items, at, op)
     return Candidate(edit, made, risky=isinstance(op, Load), odd=odd)
+
+
+def _is_odd(items: Items, at: int, op: Op) -> bool:
+    """Whether nobody would write the op there: a wait, say, below the release of what is read."""
+    above, below = items[at - 1] if at else None, items[at] if at < len(items) else None
+    if isinstance(op, Wait):
+        before = next((i for i in reversed(items[:at]) if isinstance(i, Op)), None)
+        return isinstance(before, Release)
+    if isinstance(op, Release):
+        return isinstance(below, Wait | Commit)
+    if isinstance(op, Acquire):
+        return isinstance(above, Fence) or op in ops_around(items, at)
+    if isinstance(op, Advance):  # where the others have it: at the end of a step that has none
+        return below is not None or not _is_unadvanced(ops_around(items, at), op.ring)
+    if isinstance(op, Expect):
+        return _is_for(op, above) or not _is_for(op, below)
+    return False
+
+
+def _is_for(expect: Op, line: Item) -> bool:
+    """Whether an expect announces the bytes of this load."""
+    if not isinstance(line, Load):
+        return False
+    return rings_of(line) == rings_of(expect) and line.offset == expect.offset
+
+
+def _is_unadvanced(ops: list[Op], ring: str) -> bool:
+    """Whether a step uses a stage of the ring, and does not advance the cursor."""
+    if any(isinstance(op, Advance) and op.ring == ring for op in ops):
+        return False
+    return any(isinstance(op, Acquire | Load | Mma) and ring in rings_of(op) for op in ops)
 
 
 def _fresh(items: Items, op: Op) -> Items:

@@ -87,10 +87,12 @@ def _advances(schedule: Schedule, role: Role) -> Iterator[Op]:
 
 
 def _expects(schedule: Schedule, role: Role) -> Iterator[Op]:
-    for name in _rings(schedule, role):
-        size = loaded_bytes(schedule.ring(name), role)
-        if size:
-            yield ops.Expect(barrier=RingBarrier(name, "full"), bytes=size)
+    """For what the role loads, at the offsets of its loads."""
+    for load in ops_of(role.body):
+        if isinstance(load, ops.Load):
+            ring = load.into.ring
+            size = loaded_bytes(schedule.ring(ring), role)
+            yield ops.Expect(barrier=RingBarrier(ring, "full"), bytes=size, offset=load.offset)
 
 
 def _loads(schedule: Schedule, role: Role) -> Iterator[Op]:

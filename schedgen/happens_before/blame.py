@@ -169,10 +169,19 @@ def acquired_earlier(case: Case, filler: Instance, ring: str, use: int) -> bool:
 
 
 def _acquires(i: Instance, ring: str, use: int) -> bool:
+    """Whether it waits for the use, or by a parity, which names none."""
     wait = i.effects.wait
-    if wait is None or wait.barrier != RingBarrier(ring, "empty"):
+    if wait is not None and wait.parity is not None:
+        return wait.barrier == RingBarrier(ring, "empty")
+    return waits_for(i, ring, use)
+
+
+def waits_for(i: Instance, ring: str, use: int) -> bool:
+    """Whether it waits until that use may be filled, which it names by its cursor."""
+    wait = i.effects.wait
+    if wait is None or wait.parity is not None or wait.barrier != RingBarrier(ring, "empty"):
         return False
-    return wait.parity is not None or i.use(ring, wait.offset) == use
+    return i.use(ring, wait.offset) == use
 
 
 def is_handed_back(case: Case, ring: str) -> bool:

@@ -19,10 +19,16 @@ from schedgen.diagnostics.order import (
 )
 from schedgen.diagnostics.tensor import StagedElsewhere
 from schedgen.happens_before.accesses import Interval, is_ordered
-from schedgen.happens_before.blame import acquired_before, is_handed_back, without_acquire
-from schedgen.happens_before.case import Breach, Case, Violation, row
+from schedgen.happens_before.blame import (
+    acquired_before,
+    is_handed_back,
+    waits_for,
+    without_acquire,
+)
+from schedgen.happens_before.case import Breach, Case, Violation, declared_use, row
 from schedgen.happens_before.products import Box, accumulator_box, shipped_box
 from schedgen.happens_before.suggest import release_fix
+from schedgen.happens_before.unroll import Instance
 from schedgen.ir.effects import Engine
 
 
@@ -135,7 +141,7 @@ def _overwrite(case: Case, writer: Interval, reader: Interval) -> Violation:
     missing = f"{ends} -> {writer.phrase}"
     fix = release_fix(case, reader.replica, ring, reader.use)
     if reader.use is not None and writer.use is not None:
-        missing = f"{ends} -> release use {reader.use} -> acquire use {writer.use}"
+        missing = " -> ".join((ends, *_handover(case, ring, reader, writer)))
     elif writer.ordinary:
         fix = "wait for the mma in every role that reads the stage, and `arrive` before the store"
     finding = OverwriteBeforeRetire(
@@ -144,6 +150,25 @@ def _overwrite(case: Case, writer: Interval, reader: Interval) -> Violation:
         fix=fix,
     )  # fmt: skip
     return _violation(case, finding, "SG203", writer, reader)
+
+
+def _handover(case: Case, ring: str, reader: Interval, writer: Interval) -> Iterator[str]:
+    """The release and the acquire that should have kept the write from the read, with lines."""
+    assert reader.use is not None
+    assert writer.use is not None
+    released = (
+        i for i in case.matching.replicas[reader.replica]
+        if declared_use(i) == (ring, "empty", reader.use)
+    )  # fmt: skip
+    acquired = (
+        i for i in case.matching.replicas[writer.replica] if waits_for(i, ring, writer.use)
+    )  # fmt: skip
+    yield f"release use {reader.use}{_in_line(next(released, None))}"
+    yield f"acquire use {writer.use}{_in_line(next(acquired, None))}"
+
+
+def _in_line(i: Instance | None) -> str:
+    return "" if i is None or i.op.place is None else f" (line {i.op.place.line})"
 
 
 def _unacquired(case: Case, writer: Interval) -> Violation | None:

@@ -21,7 +21,7 @@ def release_fix(case: Case, replica: int, ring: str, use: int | None) -> str:
     if depth <= lag * commits:
         return f"order the release of {ring} after the wait that covers its mma"
     if lag or not _can_lag(program, release, ring, needed):
-        return f"`wait {lag * commits}` before the release"
+        return f"`wait {lag * commits}` instead of `wait {depth}` before the release"
     tile = "the previous tile has" if needed == 1 else f"tiles {needed} or more back have"
     return f"`release {ring}.empty lag {needed}`: after `wait {depth}` only {tile} retired"
 

@@ -60,7 +60,10 @@ def test_json_of_what_is_wrong(tmp_path):
     value = value_of(schedgen("check", file, "--format", "json"), 1)
     assert (value["verdict"], len(value["findings"])) == ("refuted", 1)
     finding = value["findings"][0]
-    wanted = {"code", "name", "message", "k", "role", "places", "witness", "consequences", "fix"}
+    wanted = {
+        "code", "name", "message", "k", "role", "places", "missing", "witness", "consequences",
+        "fix",
+    }  # fmt: skip
     assert wanted - set(finding) == set()
     assert (finding["code"], finding["k"]) == ("SG203", 4)
     lines = EARLY.splitlines()
@@ -69,6 +72,8 @@ def test_json_of_what_is_wrong(tmp_path):
     load = next(p for p in finding["places"] if p["label"] == "write")
     assert lines[load["line"] - 1].strip() == load["op"]
     assert (load["role"], load["k"]) == ("producer", 3)
+    named = [int(line) for line in re.findall(r"\(line (\d+)\)", finding["missing"])]
+    assert [lines[line - 1].split()[0] for line in named] == ["release", "acquire"]
     assert [s["step"] for s in finding["witness"]] == list(range(len(finding["witness"])))
     assert {"role", "replica", "event", "op", "k", "place"} - set(finding["witness"][0]) == set()
 

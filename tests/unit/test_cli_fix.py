@@ -45,7 +45,7 @@ def test_without_fix_it_is_a_last_line_and_the_file_is_left(deep):
 def test_no_suggest_looks_for_none(deep):
     result = schedgen("check", deep, "--no-suggest")
     assert (result.code, "--fix" in result.out) == (1, False)
-    assert "help : `wait 1` before the release" in result.out
+    assert "help : `wait 1` instead of `wait 2` before the release" in result.out
 
 
 def test_with_an_output_the_file_is_left(deep, tmp_path):

@@ -10,7 +10,7 @@ from schedgen.fixes import FULL, Budget, Fix, NoFix, search
 from schedgen.fixes.edits import field_edits, number_edits
 from schedgen.fixes.guide import GUIDE, single_edits
 from schedgen.fixes.intent import Intent
-from schedgen.fixes.lines import flat, nested, without_empty_block
+from schedgen.fixes.lines import flat, nested, ops_around, without_empty_block
 from schedgen.fixes.moves import add_edits, move_edits, remove_edits
 from schedgen.fixes.overlap import groups_in_flight
 from schedgen.fixes.vocabulary import _MAKERS
@@ -161,7 +161,8 @@ def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
         ("  wait 0\n  if K > 0 {\n    release tma.empty lag 1\n  }\n", "  wait 0\n",
          "`if K > 0 { release tma.empty lag 1 }` comes below `wait 0` (consumer, below line 40)"),
         ("  wait 0\n", "",
-         "`wait 0` comes below the end of `if K > 0` (consumer, above line 43)"),
+         "`wait 0` comes below the end of `for k in 1..K` (consumer, above line 40)"),
+        ("  wait 0\n", "  wait 1\n", "`wait 1` becomes `wait 0` (consumer, line 40)"),
         ("    mma acc, tma.A[self], tma.B, 0\n    commit\n",
          "    mma acc, tma.A[self], tma.B, 0\n",
          "`commit` comes below `mma acc, tma.A[self], tma.B, 0` (consumer, below line 27)"),
@@ -171,6 +172,51 @@ def test_groups_in_flight_are_those_that_every_wait_of_the_loop_leaves():
 )  # fmt: skip
 def test_the_line_is_the_one_beside_which_the_op_is_put(old, new, says):
     assert sg.suggest_fix(sg.parse(changed(V5, (old, new)))).text == says
+
+
+LOADS = "    load tma.A[0] k\n    load tma.A[1] k\n    load tma.B k\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    acquire tma.empty\n    expect tma.full bytes 49152\n" + LOADS,
+         "    expect tma.full bytes 49152\n" + LOADS + "    acquire tma.empty\n"),
+        ("    acquire tma.empty\n    expect tma.full bytes 49152\n    load tma.A[0] k\n",
+         "    expect tma.full bytes 49152\n    load tma.A[0] k\n    acquire tma.empty\n"),
+        ("    expect tma.full bytes 49152\n", ""),
+        ("B k\n    advance tma\n", "B k\n"),
+        ("B, 0\n    commit\n    advance tma\n", "B, 0\n    commit\n"),
+        ("lag 1\n    advance tma\n", "lag 1\n"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_one_line_is_repaired_to_what_it_was(old, new):
+    """Late acquires, and an `expect` or `advance` that was forgotten, in a few candidates."""
+    fix = sg.suggest_fix(sg.parse(changed(V5, (old, new))))
+    assert fix.schedule == sg.parse(V5)
+    assert len(fix.edits) == 1
+    assert fix.judged < 50
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("v5_two_rings", "    expect right.full bytes 32768\n"),
+        ("prefetch_before_the_mma", "      expect tma.full bytes 16384 ahead 2\n"),
+    ],
+)
+def test_a_forgotten_expect_comes_above_the_loads_of_its_use(name, line):
+    whole = sg.load(BAD.parent / "known_good" / f"{name}.sched")
+    fix = sg.suggest_fix(sg.parse(changed(sg.show(whole), (line, ""))))
+    assert fix.schedule == whole
+
+
+def test_the_ops_around_a_gap_are_those_of_its_block():
+    items = flat(sg.parse(V5).roles[1].body)
+    end = items.index(None)
+    assert "advance" in {op.keyword for op in ops_around(items, end)}
+    assert len(ops_around(items, end)) == 5
+    assert {op.keyword for op in ops_around(items, end + 1)} == {"wait", "store"}
 
 
 def test_a_missing_acquire_is_put_above_the_fence():
