@@ -70,6 +70,8 @@ def no_compiler():
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
     """A whole run takes every core; what is named runs in this process, one after the other."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return  # a worker, or started by one: it must not have workers of its own
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     cores = os.cpu_count() or 1
     can = config.pluginmanager.hasplugin("xdist") and not config.option.usepdb and cores > 1
