@@ -199,7 +199,7 @@ def test_parts_of_a_long_loop(tmp_path):
     for wrong in (("--from", 90_000), ("--from", 500, "--to", 400)):
         shown = schedgen(*long, *wrong)
         assert (shown.code, shown.out) == (2, "")
-        assert shown.err.startswith("error[SG116]: there are no cycles to draw from ")
+        assert shown.err.startswith("SG116 bad-request: there are no cycles to draw from ")
 
 
 def test_a_narrow_witness_keeps_a_column_for_each_of_its_last_steps():

@@ -75,7 +75,7 @@ def test_verdict(schedule):
 
 def test_html_is_escaped():
     html = sg.check(EARLY)._repr_html_()
-    assert "release use 0 -&gt;" in html
+    assert "retire mma k=0 -&gt; release use 0" in html
     assert "<script" not in html
 
 
