@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import platform
 import re
 import subprocess
@@ -13,6 +12,7 @@ from dataclasses import asdict, dataclass
 import click
 
 from schedgen.ir.problems import IllFormed
+from schedgen.options import FORMAT, print_json
 from schedgen.plugins import conflict, kernel_of_plugin, offers, pass_of
 
 EXTRA = "python3 -m pip install '.[tilus]' in schedgen's folder"
@@ -201,9 +201,7 @@ def doctor_text(found: tuple[Fact, ...]) -> str:
 
 
 @click.command()
-@click.option(
-    "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+@FORMAT
 def doctor(style: str) -> None:
     """Say what this machine can do (GPU, nvcc, tilus and its pins), and what to install."""
     from schedgen import __version__
@@ -218,4 +216,4 @@ def doctor(style: str) -> None:
         "facts": [asdict(fact) for fact in found],
         "abilities": [{**asdict(a), "works": not a.lacks} for a in abilities(found)],
     }
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    print_json(value)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from schedgen.emit.names import KERNEL_NAMES, MODULE_NAMES, RING_NAMES, TILUS_NAMES, Names
+from schedgen.happens_before.facts import names_k
 from schedgen.happens_before.limits import SLAB_COLUMNS
 from schedgen.ir.effects import BufferRef, RingBarrier
 from schedgen.ir.expr import Int, Name, Stages, atoms
@@ -182,7 +183,7 @@ def unroll_factor(loop: Loop, schedule: Schedule) -> int | None:
     Unrolled that often, the stages of a step differ by constants.  None where that is too much
     code, where nothing moves, and for loops of a constant length.
     """
-    if not any(atom == Name("K") for atom in [*atoms(loop.first), *atoms(loop.end)]):
+    if not any(map(names_k, (loop.first, loop.end))):
         return None
     moves = [op.ring for op in ops_of(loop.body) if isinstance(op, Advance)]
     turns = [s // math.gcd(s, moves.count(r)) for r, s in schedule.stages.items() if r in moves]

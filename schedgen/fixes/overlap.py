@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from schedgen.happens_before.facts import names_k
 from schedgen.happens_before.limits import MAX_WAIT_DEPTH
 from schedgen.ir import ops
-from schedgen.ir.expr import Name, atoms
 from schedgen.ir.schedule import Loop, Schedule, Stmt, statements
 
 LOST = "no wgmma group stays in flight in the loop any more"
@@ -23,11 +23,7 @@ def groups_in_flight(schedule: Schedule) -> int:
 
 def _k_loops(body: tuple[Stmt, ...]) -> Iterator[Loop]:
     for stmt in statements(body):
-        if isinstance(stmt, Loop) and any(
-            isinstance(a, Name) and a.name == "K"
-            for end in (stmt.first, stmt.end)
-            for a in atoms(end)
-        ):
+        if isinstance(stmt, Loop) and any(map(names_k, (stmt.first, stmt.end))):
             yield stmt
 
 

@@ -10,7 +10,7 @@ ORDER = [
     "markup", "ir", "diagnostics", "happens_before", "machine", "pipeline", "passes", "emit",
     "build", "kernels", "plugins", "predict", "running", "margins", "timeline", "comparison",
     "fixes", "sarif", "missing", "provenance", "trips", "wording", "api", "reprs", "testing",
-    "terminal", "refusing", "doctor", "completion", "options", "bench", "forecast", "pictures",
+    "terminal", "refusing", "completion", "options", "doctor", "bench", "forecast", "pictures",
     "checking", "demo", "explaining", "listing", "cli",
 ]  # fmt: skip
 APART = {("happens_before", "machine"), ("machine", "happens_before"), ("machine", "passes"),
