@@ -10,9 +10,9 @@ import json
 import platform
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,8 @@ from schedgen.terminal import write
 from tests.benchmarks.hazards import written
 
 PROCESSES = 2
+AHEAD = 2 * PROCESSES
+"""Blocks that are given out, so that no process waits for a slower one."""
 
 Row = dict[str, Any]
 """What one case came to, as JSON."""
@@ -70,27 +72,30 @@ def run(
     block: Callable[[int], list[Row]], numbers: Iterable[int], *, journal: Path,
     enough: Callable[[dict[int, list[Row]]], bool], told: Callable[[dict[int, list[Row]]], str],
 ) -> Iterator[dict[int, list[Row]]]:  # fmt: skip
-    """Do blocks until there is enough; yields what is done after each, the journal's included."""
+    """Do blocks until there is enough; yields what is done after each, the journal's included.
+
+    They are taken in their order, whichever process is faster: a run of the same length has the
+    same blocks.
+    """
     done = journalled(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
     left = (n for n in numbers if n not in done)
     yield done
     with ProcessPoolExecutor(PROCESSES) as pool, journal.open("a", encoding="utf-8") as file:
-        running: dict[Future[list[Row]], int] = {}
+        running: deque[tuple[int, Future[list[Row]]]] = deque()
         if journal.stat().st_size:
             file.write("\n")  # what was cut off stays a line of its own
         while not enough(done):
-            while len(running) < PROCESSES:
+            while len(running) < AHEAD:
                 number = next(left)
-                running[pool.submit(block, number)] = number
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                number = running.pop(future)
-                done[number] = future.result()
-                file.write(json.dumps({"block": number, "rows": done[number]}) + "\n")
-                file.flush()
+                running.append((number, pool.submit(block, number)))
+            number, future = running.popleft()
+            done[number] = future.result()
+            file.write(json.dumps({"block": number, "rows": done[number]}) + "\n")
+            file.flush()
             print(f"\r{told(done)} ", end="", file=sys.stderr, flush=True)
             yield done
-        for future in running:
+        for _, future in running:
             future.cancel()
     print(file=sys.stderr)
 
